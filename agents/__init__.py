@@ -49,9 +49,10 @@ Async and sync code meet in ``base.reading``, ``record.live``, ``record.store.re
 The nine subjects from ``identity`` to ``telemetry`` can be left out by the setting ``INSTALLED_SUBJECTS``. What they
 add to those below them they register in ``install``: tools, shields and documents of a turn (``loop.extensions``) and
 of a response (``responses.runner.extensions``), work of a serving process (``loop.background``), places on pages
-(``pages.places``), fields of queries and formats of exports (``logs``), what is deleted with a record
+(``pages.places``), fields of queries and formats of exports (``logs``), what they do before turns are deleted
 (``record.store.deletion_hooks``). ``server.subjects`` calls them, and puts their ``urls`` together. Their tables are
-there in any case: the database is the same whichever are installed.
+there in any case: the database is the same whichever are installed. Which rows go with a deleted record, the foreign
+keys of all tables declare; ``record.store.references`` makes the statements of that.
 ``models.py`` and ``admin.py`` of the app collect those of the subjects for Django. ``migrations/``, ``locale/``,
 ``management/`` (the commands ``demo``, ``admin_link``, ``prices``, ``logs``), ``templates/`` and ``templatetags/``
 (what the admin looks like) stand where Django looks for them. Pages are rendered from ``templates/<subject>/`` with

@@ -9,6 +9,7 @@ from django.db.models import Q
 from agents.base.models.fields import KeyField, LongText, MomentField, ShortText
 from agents.base.models.terms import Term
 from agents.record.models.agents import Session
+from agents.record.models.references import DeletionRule
 from agents.record.models.turns import Step, Turn
 
 
@@ -28,7 +29,13 @@ class Feedback(models.Model):
         Turn, null=True, blank=True, on_delete=models.CASCADE, related_name="feedback", db_index=False
     )
     step = models.ForeignKey(
-        Step, null=True, blank=True, on_delete=models.CASCADE, related_name="feedback", db_index=False
+        Step,
+        null=True,
+        blank=True,
+        # that on a step which is no longer reported stays with the turn
+        on_delete=DeletionRule(models.CASCADE, within="turn", merged=models.SET_NULL),
+        related_name="feedback",
+        db_index=False,
     )
     rating = models.SmallIntegerField(choices=Rating.choices, null=True, blank=True)
     name = models.ForeignKey(Term, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False)

@@ -1,19 +1,15 @@
-"""How knowledge joins the server: documents, files and databases for turns and responses; a session's go with it."""
+"""How knowledge joins the server: documents, files and databases for turns and responses."""
 
 from __future__ import annotations
 
 from agents.base.lazy_import import lazy_import
-from agents.knowledge.store import vector_dbs
 from agents.loop.background import backgrounds
 from agents.loop.extensions import extensions as loop
-from agents.record.store import deletion_hooks
-from agents.record.store.deletion_hooks import DeletionHooks
 from agents.responses.runner.extensions import extensions as responses
 
 
 def install() -> None:
     backgrounds["knowledge"] = lazy_import("agents.knowledge.runner.background.KnowledgeBackground")
-    deletion_hooks.add("knowledge", DeletionHooks(sessions=vector_dbs.drop_of_sessions))
     loop.make_providers["knowledge"] = lazy_import("agents.knowledge.runner.configured_providers.make_providers")
     loop.service_parts["knowledge"] = lazy_import("agents.knowledge.runner.indexing.indexer")
     loop.document_text = lazy_import("agents.knowledge.runner.turn_documents.context")

@@ -1,4 +1,4 @@
-"""System checks for settings that do not fit together, each with a hint.
+"""System checks for settings that do not fit together, and for tables without rules of deletion, each with a hint.
 
 ``manage.py check`` runs them. The settings module itself refuses values that make a start impossible; these checks
 find a server that would start and then not work, or not be safe.
@@ -124,6 +124,15 @@ def _others_can_read(path: Path) -> bool:
         return False  # missing, or not readable by us
 
 
+def tables() -> _Messages:
+    from agents.record.store import references  # models can be imported only now
+
+    try:
+        references.read_models()
+    except references.UndeclaredReference as error:
+        yield Error(str(error), hint="agents/record/models/references.py has the rules.", id="agents.E006")
+
+
 def _is_http(url: object) -> bool:
     if not isinstance(url, str):
         return False
@@ -136,7 +145,7 @@ def _is_http(url: object) -> bool:
 
 def register_all() -> None:
     """Register all checks with ``manage.py check``."""
-    for find in (endpoints, default_endpoint, subjects):
+    for find in (endpoints, default_endpoint, subjects, tables):
         register(_checker(find))
     for find in (hosts, open_wire, files):
         register(_checker(find), Tags.security)

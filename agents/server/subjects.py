@@ -5,10 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from django.apps import apps
-
 from agents.base.subjects import installed, left_out
-from agents.record.store import deletion_hooks
 
 INSTALLING = ("record", "logs", "identity", "feedback", "forks", "tools", "safety", "knowledge", "telemetry")
 """Subjects with an ``install`` module, which registers what they add to others."""
@@ -23,12 +20,6 @@ def install() -> None:
     for subject in INSTALLING:
         if subject not in without:
             import_module(f"agents.{subject}.install").install()
-    for subject in without:
-        deletion_hooks.add(subject, deletion_hooks.of_tables(_tables(subject)))
-
-
-def _tables(subject: str) -> list[type]:
-    return [model for model in apps.get_models() if model.__module__.startswith(f"agents.{subject}.")]
 
 
 def urls() -> list[ModuleType]:

@@ -7,13 +7,12 @@ from agents.logs.wire.export import TURN_FORMATS, TurnFormat
 from agents.loop.background import backgrounds
 from agents.pages.page_hooks import hooks
 from agents.record.store import deletion_hooks
-from agents.record.store.deletion_hooks import DeletionHooks
 from agents.telemetry.store.external import trace_deletion
 
 
 def install() -> None:
     # deleting a turn also deletes its traces, so that it is not projected again
-    deletion_hooks.add("telemetry", DeletionHooks(sources=trace_deletion.delete_traces_of_turns))
+    deletion_hooks.add("telemetry", trace_deletion.delete_traces_of_turns)
     as_spans = lazy_import("agents.telemetry.wire.otlp_encoding.turn_line")
     TURN_FORMATS["otlp"] = TurnFormat("application/x-ndjson", "otlp.jsonl", as_spans)
     backgrounds["telemetry"] = lazy_import("agents.telemetry.runner.background.TelemetryBackground")

@@ -119,6 +119,20 @@ class SelectAmong:
             yield from rows
 
 
+class Among:
+    """A statement about many values, such as keys, in chunks: ``{values}`` in its text, in one place or several, is
+    where they are listed."""
+
+    def __init__(self, text: str) -> None:
+        self._parts = text.split("{values}")
+
+    def execute(self, among: Sequence[Any]) -> None:
+        for start in range(0, len(among), MAX_VALUES):
+            chunk = among[start : start + MAX_VALUES]
+            with connection.cursor() as cursor:
+                cursor.execute(", ".join(["%s"] * len(chunk)).join(self._parts), [*chunk] * (len(self._parts) - 1))
+
+
 class VisibleRow:
     """``SELECT`` of one row of a guarded table by its key, if the actor may see it."""
 

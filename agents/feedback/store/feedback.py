@@ -246,24 +246,3 @@ def _rows(condition: Q) -> QuerySet[Feedback]:
 def _content(row: Feedback) -> FeedbackContent:
     rating = Rating(row.rating).label if row.rating is not None else None
     return FeedbackContent(rating, row.name.value if row.name else "", row.value, row.comment, row.author_name)
-
-
-# ------------------------------------------------------------------------------------------- deletion
-
-
-def delete_of_sessions(sessions: Sequence[int]) -> None:
-    """Delete the feedback on these sessions and all in them, within the caller's transaction."""
-    Feedback.objects.filter(session_id__in=sessions)._raw_delete("default")
-
-
-def delete_of_turns(turns: Sequence[int]) -> None:
-    Feedback.objects.filter(turn_id__in=turns)._raw_delete("default")
-
-
-def delete_of_steps(steps: Sequence[int]) -> None:
-    Feedback.objects.filter(step_id__in=steps)._raw_delete("default")
-
-
-def merge_steps(steps: Sequence[int]) -> None:
-    """Move the feedback on these steps to their turn."""
-    Feedback.objects.filter(step_id__in=steps).update(step=None)

@@ -8,6 +8,7 @@ from agents.base.models.fields import KeyField, LongText, MomentField, ShortText
 from agents.base.models.scoped import Scoped
 from agents.knowledge.models.files import File
 from agents.record.models.agents import Session
+from agents.record.models.references import DeletionRule
 
 
 class VectorDB(Scoped):
@@ -86,7 +87,12 @@ class VectorDocument(models.Model):
         File, null=True, blank=True, on_delete=models.CASCADE, related_name="documents", db_index=False
     )
     batch = models.ForeignKey(
-        FileBatch, null=True, blank=True, on_delete=models.SET_NULL, related_name="documents", db_index=False
+        FileBatch,
+        null=True,
+        blank=True,
+        on_delete=DeletionRule(models.SET_NULL, within="vector_db"),
+        related_name="documents",
+        db_index=False,
     )
     error_code = ShortText(max_length=40, blank=True)
     chunk_tokens = models.IntegerField(default=0)
@@ -120,12 +126,19 @@ class Chunk(models.Model):
 
     id = KeyField()
     vector_db = models.ForeignKey(VectorDB, on_delete=models.CASCADE, related_name="chunks", db_index=False)
-    document = models.ForeignKey(VectorDocument, on_delete=models.CASCADE, related_name="chunks", db_index=False)
+    document = models.ForeignKey(
+        VectorDocument,
+        on_delete=DeletionRule(models.CASCADE, within="vector_db"),
+        related_name="chunks",
+        db_index=False,
+    )
     position = models.IntegerField()
     text = LongText()
     tokens = models.IntegerField()
     metadata = models.JSONField(default=dict, blank=True)
     embedding = models.BinaryField(null=True)
+
+    search_table = "agents_chunk_search"
 
     class Meta:
         indexes = [

@@ -17,9 +17,10 @@ from agents.base.store import scopes
 from agents.base.store.sql import Insert
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
-from agents.knowledge.models.vector_dbs import Chunk, FileBatch, VectorDB, VectorDocument
+from agents.knowledge.models.vector_dbs import Chunk, VectorDB, VectorDocument
 from agents.knowledge.store import passages
 from agents.record.models.agents import Session
+from agents.record.store import references
 
 MAX_LISTED = 1000
 DELETE_BATCH = 500
@@ -170,18 +171,7 @@ def delete_key(actor: Actor, key: int) -> None:
 
 def drop(keys: Sequence[int]) -> None:
     """Delete databases within the caller's transaction."""
-    for key in keys:
-        passages.remove("vector_db_id = %s", key)
-        Chunk.objects.filter(vector_db_id=key)._raw_delete("default")
-        VectorDocument.objects.filter(vector_db_id=key)._raw_delete("default")
-        FileBatch.objects.filter(vector_db_id=key)._raw_delete("default")
-    VectorDB.objects.unscoped("delete").filter(pk__in=keys)._raw_delete("default")
-
-
-def drop_of_sessions(sessions: Sequence[int]) -> None:
-    """Delete the databases of these sessions, within the caller's transaction."""
-    rows = VectorDB.objects.unscoped("delete").filter(session_id__in=sessions)
-    drop(list(rows.values_list("pk", flat=True)))
+    references.plan(VectorDB).delete(keys)
 
 
 # --------------------------------------------------------------------------------------------- documents

@@ -7,7 +7,9 @@ from django.db.models import Q
 
 from agents.base.models.fields import LongText
 from agents.base.models.scoped import TurnScopedQuerySet
-from agents.record.models.turns import Turn
+from agents.record.models.agents import Session
+from agents.record.models.references import PlainReference
+from agents.record.models.turns import Step, Turn
 
 
 class Fork(models.Model):
@@ -18,11 +20,11 @@ class Fork(models.Model):
     says that tools take their results from the source where it made the same call."""
 
     turn = models.OneToOneField(Turn, primary_key=True, on_delete=models.CASCADE, related_name="fork")
-    session_id = models.BigIntegerField()
+    session_id = PlainReference(Session, models.DO_NOTHING)  # the row goes with its turn
     source = models.ForeignKey(
         Turn, null=True, blank=True, on_delete=models.SET_NULL, related_name="forks", db_index=False
     )
-    step_id = models.BigIntegerField()
+    step_id = PlainReference(Step, models.DO_NOTHING)
     step_number = models.IntegerField(help_text="order in the source, from 0")
     history_end = models.IntegerField()
     replays = models.BooleanField(default=True)

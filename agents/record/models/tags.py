@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from django.db import models
 
+from agents.record.models.agents import Session
+from agents.record.models.references import PlainReference
+from agents.record.models.turns import Step, Turn
+
 
 class SessionTag(models.Model):
     """A tag, or a ``key=value`` of the metadata, on a session. Plain numbers, as in `TurnTag`."""
 
     pk = models.CompositePrimaryKey("term_id", "session_id")
     term_id = models.BigIntegerField()
-    session_id = models.BigIntegerField()
+    session_id = PlainReference(Session, models.CASCADE)
 
     class Meta:
         indexes = [
@@ -24,7 +28,7 @@ class StepTag(models.Model):
 
     pk = models.CompositePrimaryKey("term_id", "step_id")
     term_id = models.BigIntegerField()
-    step_id = models.BigIntegerField()
+    step_id = PlainReference(Step, models.CASCADE)
 
     class Meta:
         indexes = [
@@ -39,7 +43,7 @@ class TurnTag(models.Model):
 
     pk = models.CompositePrimaryKey("term_id", "turn_id")
     term_id = models.BigIntegerField()
-    turn_id = models.BigIntegerField()
+    turn_id = PlainReference(Turn, models.CASCADE)
 
     class Meta:
         indexes = [

@@ -1,7 +1,7 @@
 """Turns, their responses, steps and items. Narrow rows first, the large columns in tables beside them.
 
 A reference without an index has no constraint either: for each deleted row the database would read the whole
-table that refers to it.
+table that refers to it. `agents.record.models.references` has the rules of deletion.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from agents.base.models.terms import Term
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.choices import Api, Source, StepStatus, StepType, TurnStatus
 from agents.record.models.prices import Price
+from agents.record.models.references import DeletionRule
 
 
 def _term(**more: object) -> models.ForeignKey[Term | None, Term | None]:
@@ -72,6 +73,8 @@ class Turn(Scoped):
     lease_epoch = models.IntegerField(db_default=0)
     expires_at = MomentField(null=True, blank=True)
     foreign_id = ShortText(max_length=255, null=True, blank=True)  # NULLs are distinct
+
+    search_table = "agents_turn_search"
 
     class Meta(Scoped.Meta):
         constraints = [
@@ -131,7 +134,13 @@ class Response(models.Model):
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="responses", db_index=False)
     number = models.SmallIntegerField()
     previous = models.ForeignKey(
-        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False, db_constraint=False
+        "self",
+        null=True,
+        blank=True,
+        on_delete=DeletionRule(models.SET_NULL, within="turn__session"),
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
     )
     api = models.SmallIntegerField(choices=Api.choices)
     model = _term()
@@ -185,7 +194,7 @@ class Step(models.Model):
         "self",
         null=True,
         blank=True,
-        on_delete=models.SET_NULL,
+        on_delete=DeletionRule(models.SET_NULL, within="turn"),
         related_name="children",
         db_index=False,
         db_constraint=False,
@@ -211,6 +220,8 @@ class Step(models.Model):
     cost_nano = models.BigIntegerField(null=True, blank=True)
     price = models.ForeignKey(Price, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     foreign_id = ShortText(max_length=255, null=True, blank=True)  # NULLs are distinct
+
+    search_table = "agents_step_search"
 
     objects = TurnScopedQuerySet.as_manager()
     all_objects = models.Manager()
@@ -284,7 +295,13 @@ class Item(models.Model):
         db_constraint=False,  # where there are many, they are written before it
     )
     step = models.ForeignKey(
-        Step, null=True, blank=True, on_delete=models.CASCADE, related_name="items", db_index=False, db_constraint=False
+        Step,
+        null=True,
+        blank=True,
+        on_delete=DeletionRule(models.CASCADE, within="turn"),
+        related_name="items",
+        db_index=False,
+        db_constraint=False,
     )
     number = models.IntegerField(help_text="order in the session, from 0")
     hidden = models.BooleanField(default=False)

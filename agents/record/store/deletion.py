@@ -1,8 +1,12 @@
-"""Deletes sessions and turns with everything below them, within one job of the writer, by explicit id lists.
+"""Deletes sessions and turns with everything below them, within one job of the writer.
 Large ones are deleted by `agents.record.store.removal`.
 
-Django's own cascade would load every row; here each table is emptied by one statement per
-hundred turns, children first.
+Which rows go with a record, their models declare (`agents.record.store.references`). What is no row that refers to a
+record is done here:
+
+* the reports that external turns were built from (`agents.record.store.deletion_hooks`);
+* the sums and the last turn of a session that stays (`recount`);
+* the changes, by which lists and copies notice what was deleted.
 """
 
 from __future__ import annotations
@@ -19,22 +23,14 @@ from agents.base.store import changes
 from agents.base.store.sql import execute
 from agents.record.models.agents import Session
 from agents.record.models.choices import EXTERNAL, LIVE
-from agents.record.models.journal import DeltaBatch, Event, EventPack
-from agents.record.models.tags import SessionTag, StepTag, TurnTag
-from agents.record.models.turns import Item, Response, Step, StepDetail, Turn, TurnBody
-from agents.record.store import deletion_hooks, forks, large_values, search, totals
+from agents.record.models.turns import Response, Step, Turn
+from agents.record.store import deletion_hooks, references, totals
+from agents.record.store.references import Plan
 
 CHUNK_ROWS = 100
+"""Most sessions, or turns, that are deleted together."""
 MAX_STEP_CHANGES = 1_000
 """Most deleted steps of a turn that are noted as changes: a page shows fewer."""
-
-
-def delete_below(steps: list[int]) -> None:
-    """Delete details, tags and blocks of steps, within the caller's transaction."""
-    for part in _chunks(steps):
-        StepDetail.objects.filter(step_id__in=part)._raw_delete("default")
-        StepTag.objects.filter(step_id__in=part)._raw_delete("default")
-        large_values.drop(part)
 
 
 def delete_sessions(keys: list[int]) -> None:
@@ -44,13 +40,11 @@ def delete_sessions(keys: list[int]) -> None:
         refuse_running(chunk)
         turns = list(Turn.objects.unscoped("delete").filter(session_id__in=chunk).values_list("pk", flat=True))
         for part in _chunks(turns):
-            delete_turns(part)
-        Item.objects.unscoped("delete").filter(session_id__in=chunk)._raw_delete("default")
-        deletion_hooks.drop_of_sessions(chunk)
-        SessionTag.objects.filter(session_id__in=chunk)._raw_delete("default")
-        Session.objects.unscoped("delete").filter(pk__in=chunk)._raw_delete("default")
-        for key in chunk:
-            changes.note(ChangeKind.SESSION, key, deleted=True)
+            _check_turns(part)
+            deletion_hooks.drop_sources(part)
+            _delete_turns(part, references.plan(Turn, part_of=Session))
+        references.plan(Session).delete(chunk)
+        _note(ChangeKind.SESSION, chunk)
 
 
 def lock(model: type[Session] | type[Turn], keys: list[int]) -> None:
@@ -84,37 +78,33 @@ _SET_LAST_TURN = (
 def delete_turns(turns: list[int], *, for_good: bool = True) -> None:
     """Delete turns with everything below them, within the caller's transaction. Without ``for_good`` the reports of
     external turns stay, for building other turns of them. Raises Conflict for a turn that runs here."""
+    _check_turns(turns)
+    if for_good:
+        deletion_hooks.drop_sources(turns)
+    sessions = _remaining_sessions(turns)
+    _delete_turns(turns, references.plan(Turn, part_of=None if sessions else Session))
+    for session in sessions:
+        recount(session)
+
+
+def _check_turns(turns: list[int]) -> None:
+    """Lock turns. Raises Conflict for one that runs here."""
     lock(Turn, turns)
     running = Turn.objects.unscoped("delete").filter(pk__in=turns, status__in=LIVE).exclude(source__in=EXTERNAL)
     if running.exists():
         raise Conflict("The turn is in progress; cancel it first.", code="turn_running")
-    if for_good:
-        deletion_hooks.drop_sources(turns)
-    steps = list(Step.objects.unscoped("delete").filter(turn_id__in=turns).values_list("pk", flat=True))
-    sessions = _remaining_sessions(turns)
-    responses = list(Response.objects.unscoped("delete").filter(turn_id__in=turns).values_list("pk", flat=True))
-    if sessions:
-        _detach_followers(sessions, responses)
-    search.remove(turns, steps)
-    Item.objects.unscoped("delete").filter(turn_id__in=turns)._raw_delete("default")
-    delete_below(steps)
-    forks.drop(turns)
-    deletion_hooks.drop_of_turns(turns)
-    for model in (Step, Response, TurnBody):
-        model.objects.unscoped("delete").filter(turn_id__in=turns)._raw_delete("default")
-    for journal in (Event, DeltaBatch, EventPack, TurnTag):
-        journal.objects.filter(turn_id__in=turns)._raw_delete("default")
-    Turn.objects.unscoped("delete").filter(parent_id__in=turns).update(parent=None)
-    Turn.objects.unscoped("delete").filter(pk__in=turns)._raw_delete("default")
-    for session in sessions:
-        recount(session)
-    for kind, keys in (
-        (ChangeKind.TURN, turns),
-        (ChangeKind.STEP, steps[-MAX_STEP_CHANGES:]),
-        (ChangeKind.RESPONSE, responses),
-    ):
-        for key in keys:
-            changes.note(kind, key, deleted=True)
+
+
+def _delete_turns(turns: list[int], plan: Plan) -> None:
+    deleted = plan.delete(turns)
+    _note(ChangeKind.TURN, turns)
+    _note(ChangeKind.STEP, deleted.get(Step, [])[-MAX_STEP_CHANGES:])
+    _note(ChangeKind.RESPONSE, deleted.get(Response, []))
+
+
+def _note(kind: ChangeKind, keys: list[int]) -> None:
+    for key in keys:
+        changes.note(kind, key, deleted=True)
 
 
 def recount(session: int) -> None:
@@ -128,14 +118,6 @@ def _remaining_sessions(turns: list[int]) -> set[int]:
     turns are deleted first, so that nothing refers to a deleted turn."""
     rows = Turn.objects.unscoped("delete").filter(pk__in=turns, session__removed_at=None)
     return set(rows.values_list("session_id", flat=True))
-
-
-def _detach_followers(sessions: set[int], responses: list[int]) -> None:
-    """Clear the references of responses that continue the deleted ones; they are in the same sessions."""
-    turns = Turn.objects.unscoped("delete").filter(session_id__in=sessions)
-    siblings = Response.objects.unscoped("delete").filter(turn__in=turns.values("pk"))
-    for part in _chunks(responses):
-        siblings.filter(previous_id__in=part).update(previous=None)
 
 
 def _chunks(keys: list[int]) -> Iterator[list[int]]:

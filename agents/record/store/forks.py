@@ -6,7 +6,6 @@ see it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from django.db.models import Q
@@ -140,9 +139,3 @@ def path_end(session: int, count: int) -> int:
     items = Item.objects.unscoped("its session was let in").filter(session_id=session)
     last = items.filter(Q(turn=None) | ~Q(turn_id__in=off)).order_by("-number").values_list("number", flat=True).first()
     return 0 if last is None else last + 1
-
-
-def drop(turns: Collection[int]) -> None:
-    """Delete the fork rows of these turns and clear references to them, in the caller's transaction."""
-    Fork.objects.unscoped("delete").filter(pk__in=turns)._raw_delete("default")
-    Fork.objects.unscoped("delete").filter(source_id__in=turns).update(source=None)

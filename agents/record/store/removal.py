@@ -23,7 +23,7 @@ from agents.base.timestamps import to_datetime
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.choices import EXTERNAL, LIVE
 from agents.record.models.turns import Item, Step, Turn
-from agents.record.store import deletion, deletion_hooks, search
+from agents.record.store import deletion, deletion_hooks, references
 
 ROWS_PER_JOB = 2_000
 """Most rows deleted in one job, unless one turn alone has more."""
@@ -144,10 +144,7 @@ def _delete_steps(turn: int) -> int:
     if len(steps) <= STEPS_PER_JOB:
         return 0
     steps = steps[:STEPS_PER_JOB]
-    search.remove([], steps)
-    deletion.delete_below(steps)
-    deletion_hooks.drop_of_steps(steps)
-    Step.objects.unscoped("delete").filter(pk__in=steps)._raw_delete("default")
+    references.plan(Step, part_of=Turn).delete(steps)
     for key in steps:
         changes.note(ChangeKind.STEP, key, deleted=True)
     return len(steps)

@@ -13,9 +13,8 @@ from typing import Any
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.sql import Insert, Select, SelectAmong, UpdateByKey, execute, execute_many
-from agents.record.models.tags import StepTag
-from agents.record.models.turns import Step, StepDetail
-from agents.record.store import deletion_hooks, large_values, search
+from agents.record.models.turns import Step, StepDetail, Turn
+from agents.record.store import large_values, references, search
 from agents.record.store.step_rows import (
     COLUMNS,
     DETAIL_COLUMNS,
@@ -146,8 +145,8 @@ def _clear_conflicts(plan: StepPlan) -> None:
     stored = plan.stored
     stale = sorted(stored.keys() - plan.rows.keys())
     outdated = [key for key in _changed_contents(plan) if key in stored and stored[key].detail]
-    _delete_details([*outdated, *stale])
-    _delete_rows(stale)
+    _delete_details(outdated)
+    delete(stale)
     # no two steps of a turn may have the same number, not even within the transaction
     execute_many(_MOVE_ASIDE, ([key] for key in _changed_rows(plan) if key in stored))
 
@@ -167,9 +166,10 @@ def replace_slice(turn: int, plan: StepPlan) -> None:
 
 
 def delete(keys: Sequence[int]) -> None:
-    """Delete steps that are no longer reported, within the caller's transaction."""
-    _delete_details(keys)
-    _delete_rows(keys)
+    """Delete steps that are no longer reported, within the caller's transaction. Their feedback moves to their turn."""
+    references.plan(Step, part_of=Turn, merging=True).delete(keys)
+    for key in keys:
+        changes.note(ChangeKind.STEP, key, deleted=True)
 
 
 def _delete_details(keys: Sequence[int]) -> None:
@@ -177,16 +177,6 @@ def _delete_details(keys: Sequence[int]) -> None:
     for chunk in _chunks(keys):
         large_values.drop(chunk)
         StepDetail.objects.filter(step_id__in=chunk)._raw_delete("default")
-
-
-def _delete_rows(keys: Sequence[int]) -> None:
-    """Delete the rows of steps. Their feedback moves to their turn."""
-    for chunk in _chunks(keys):
-        StepTag.objects.filter(step_id__in=chunk).delete()
-        deletion_hooks.merge_steps(chunk)
-        Step.objects.unscoped("projection").filter(pk__in=chunk)._raw_delete("default")
-    for key in keys:
-        changes.note(ChangeKind.STEP, key, deleted=True)
 
 
 def _chunks(keys: Sequence[int]) -> Iterable[Sequence[int]]:
