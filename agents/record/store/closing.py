@@ -39,7 +39,7 @@ WAITING, RUNNING = (TurnStatus.AWAITING_INPUT,), tuple(LIVE)
 
 @dataclass(frozen=True, slots=True)
 class TurnEnding:
-    """How a turn is ended from outside; ``at_us`` is now unless it says otherwise."""
+    """The end of a turn that comes from outside; ``at_us`` is the time of it, None for now."""
 
     status: FinalStatus
     reason: str

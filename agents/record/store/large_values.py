@@ -61,7 +61,7 @@ class Outline(msgspec.Struct, array_like=True, frozen=True):
 
     @property
     def cuts(self) -> tuple[TruncatedText, ...]:
-        """What is only begun in it."""
+        """Return the texts of which it has only the beginning."""
         return tuple(TruncatedText(part.pointer, part.size, number) for number, part in enumerate(self.parts))
 
 

@@ -24,6 +24,7 @@ def use_conditions(condition: Condition) -> None:
 
 
 def turns(query: Query, actor: Actor) -> QuerySet[Turn]:
-    """The turns of a query over turns that the actor sees. Raises Unavailable when looking into JSON takes too long."""
+    """Return the turns of a query over turns that the actor sees. Raises Unavailable when looking into JSON takes too
+    long."""
     assert _condition is not None  # the logs are always installed
     return Turn.objects.visible_to(actor).filter(_condition(query, actor))

@@ -57,7 +57,7 @@ class Reference:
 
     @property
     def container(self) -> Table | None:
-        """The record that contains both the row and what it refers to."""
+        """Return the record that contains both the row and what it refers to."""
         return self.within[-1].related_model if self.within else None
 
     @property

@@ -120,7 +120,7 @@ def _mark(session: int) -> bool:
 
 
 def _rows_of_turns(session: int) -> dict[int, int]:
-    """The turns of a session, newest first, with about how many rows each has."""
+    """Return the turns of a session, newest first, with about how many rows each has."""
     turns = Turn.objects.unscoped("delete").filter(session_id=session).order_by("-number")
     items = Item.objects.unscoped("delete").filter(session_id=session).exclude(turn=None).order_by()
     item_counts = dict(items.values("turn_id").annotate(items=Count("pk")).values_list("turn_id", "items"))

@@ -44,14 +44,14 @@ class _Run:
 
     @property
     def last(self) -> int:
-        """The ordinal of its last delta."""
+        """Return the ordinal of the last delta."""
         return self.ordinal + len(self.lengths) - 1
 
     def row(self) -> list[Any]:
         return [self.after, self.step, self.channel, self.index, self.offset, self.ordinal, self.lengths, self.text]
 
     def deltas(self, after: int = 0) -> Iterator[Delta]:
-        """Those behind an ordinal."""
+        """Yield the deltas behind an ordinal."""
         skipped = min(max(after + 1 - self.ordinal, 0), len(self.lengths))
         start = sum(self.lengths[:skipped])
         assert self.text is not None  # filled in by the reader
@@ -62,7 +62,7 @@ class _Run:
             start += length
 
     def without(self, ordinal: int) -> _Run:
-        """What of it comes behind an ordinal."""
+        """Return the run without its deltas up to an ordinal."""
         count = max(ordinal + 1 - self.ordinal, 0)
         size = sum(self.lengths[:count])
         start = (self.after, self.step, self.channel, self.index, self.offset + size, self.ordinal + count)

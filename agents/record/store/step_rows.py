@@ -33,7 +33,7 @@ UNKNOWN_COST: Cost = (None, None)
 
 
 class StepOutcome(msgspec.Struct, frozen=True):
-    """What a step that has ended came to. Times are microseconds; ``status`` is a label of `StepStatus`."""
+    """The outcome of a step that has ended. Times are microseconds; ``status`` is a label of `StepStatus`."""
 
     status: str
     started_us: int
@@ -46,7 +46,7 @@ class StepOutcome(msgspec.Struct, frozen=True):
 
     @property
     def violates(self) -> bool:
-        """Whether the step is a shield that found a violation."""
+        """Tell whether the step is a shield that found a violation."""
         return isinstance(self.detail, ShieldDetail) and self.detail.violation is not None
 
 

@@ -86,7 +86,7 @@ class TurnTotals:
         self.ttft_us = later.ttft_us if self.ttft_us is None else self.ttft_us
 
     def columns(self) -> tuple[Any, ...]:
-        """The columns `TURN_COLUMNS` of a turn that has no other steps."""
+        """Return the columns `TURN_COLUMNS` of a turn that has no other steps."""
         return (*(getattr(self, name) for name in _TURN_SUMS), self.cost_nano, self.step_types, self.ttft_us)
 
     def add_to(self, turn: Update) -> None:
@@ -122,7 +122,7 @@ class SessionTotals:
 
     @classmethod
     def of(cls, turn: TurnTotals) -> SessionTotals:
-        """The share of a turn, or of some of its steps; the turn itself is not counted."""
+        """Return the share of a turn, or of some of its steps; the turn itself is not counted."""
         return cls(0, turn.input_tokens, turn.output_tokens, turn.cost_nano)
 
     def add(self, more: SessionTotals, sign: Literal[1, -1] = 1) -> None:
@@ -133,7 +133,7 @@ class SessionTotals:
         self.cost_nano = _sum(self.cost_nano, None if more.cost_nano is None else sign * more.cost_nano)
 
     def columns(self) -> tuple[int | None, ...]:
-        """The columns `SESSION_COLUMNS` of a session that has no other turns."""
+        """Return the columns `SESSION_COLUMNS` of a session that has no other turns."""
         return self.turn_count, self.input_tokens, self.output_tokens, self.cost_nano
 
     def add_to(self, session: Update) -> None:

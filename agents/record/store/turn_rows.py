@@ -33,7 +33,7 @@ IMAGES, DOCUMENTS = 1, 2
 
 
 class TurnState(msgspec.Struct, frozen=True):
-    """How far a turn is. Times are microseconds; ``ended_us`` is None while it goes on."""
+    """The progress of a turn. Times are microseconds; ``ended_us`` is None while it goes on."""
 
     status: TurnStatus
     started_us: int
