@@ -28,6 +28,7 @@ from agents.record.schemas.content import (
 )
 from agents.record.schemas.events import (
     Delta,
+    DeltaChannel,
     ErrorInfo,
     Event,
     FinalStatus,
@@ -291,9 +292,9 @@ class RunProgress:
 
     # ------------------------------------------------------------------------------------- deltas
 
-    def delta(self, step: int, channel: str, offset: int, text: str, index: int = 0) -> Delta:
+    def delta(self, step: int, channel: DeltaChannel, offset: int, text: str, index: int = 0) -> Delta:
         self._ordinal += 1
-        return Delta(step, channel, offset, text, self._seq - 1, self._ordinal, index)  # type: ignore[arg-type]  # callers pass literals
+        return Delta(step, channel, offset, text, self._seq - 1, self._ordinal, index)
 
     # -------------------------------------------------------------------------------------- tools
 
@@ -365,8 +366,7 @@ class RunProgress:
 
     def texts(self) -> list[str]:
         """Return the texts so far: this turn's input and the answer."""
-        contents: Sequence[object] = [message.content for message in self.run.input_messages]
-        texts = [text_of(content) for content in contents]  # type: ignore[arg-type]  # contents of messages
+        texts = [text_of(message.content) for message in self.run.input_messages]
         return [*texts, text_of(self.message.content)] if self.message else texts
 
     def shield_input(self) -> list[ShieldInput]:

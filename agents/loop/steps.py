@@ -26,6 +26,7 @@ from agents.record.schemas.chunked_text import ChunkedText
 from agents.record.schemas.content import CompletionMessage, StopReason, ToolCall, ToolResponse, text_of
 from agents.record.schemas.events import (
     Delta,
+    DeltaChannel,
     Entry,
     ErrorInfo,
     FinalStatus,
@@ -154,7 +155,7 @@ class _ReceivedAnswer:
                 parts = self._calls.setdefault(index, (call_id, name, ChunkedText()))[2]
                 return self._delta("call", parts, arguments, index)
 
-    def _delta(self, channel: str, received: ChunkedText, text: str, index: int = 0) -> Delta:
+    def _delta(self, channel: DeltaChannel, received: ChunkedText, text: str, index: int = 0) -> Delta:
         offset = received.size
         received.append(text)
         return self._progress.delta(self._step, channel, offset, text, index)

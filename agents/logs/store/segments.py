@@ -12,6 +12,7 @@ import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 
 from django.db.models import Count, Max
@@ -199,7 +200,7 @@ def _write(segment: Segment, data: Sequence[SegmentColumn]) -> int:
     for column in data:
         column.segment_id = segment.pk
     for part in _batches(data):
-        writer.write(lambda part=part: SegmentColumn.objects.bulk_create(part))  # type: ignore[misc]  # bound now
+        writer.write(partial(SegmentColumn.objects.bulk_create, part))
     return segment.pk
 
 
@@ -226,5 +227,5 @@ def _delete_replaced() -> None:
     """Delete segments that are not live: replaced, or left by a process that ended."""
     for key in list(Segment.objects.filter(live=False).values_list("pk", flat=True)):
         while columns := list(SegmentColumn.objects.filter(segment=key).values_list("pk", flat=True)[:DELETE_COLUMNS]):
-            writer.write(lambda columns=columns: SegmentColumn.objects.filter(pk__in=columns)._raw_delete("default"))  # type: ignore[misc]  # bound now
-        writer.write(lambda key=key: Segment.objects.filter(pk=key, live=False).delete())  # type: ignore[misc]  # bound now
+            writer.write(partial(SegmentColumn.objects.filter(pk__in=columns)._raw_delete, "default"))
+        writer.write(Segment.objects.filter(pk=key, live=False).delete)

@@ -202,6 +202,9 @@ LAST_TYPES = frozenset({"turn.ended", "turn.awaiting_input"})
 """Types of the last event of a response: its stream ends."""
 
 
+DeltaChannel = Literal["text", "reasoning", "call"]
+
+
 @dataclass(frozen=True, slots=True)
 class Delta:
     """A chunk of text that a step generates. ``channel`` is ``text``, ``reasoning``, or ``call``
@@ -211,7 +214,7 @@ class Delta:
     rest of its way."""
 
     step: int
-    channel: Literal["text", "reasoning", "call"]
+    channel: DeltaChannel
     offset: int
     text: str
     after: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -57,9 +58,9 @@ _COLUMNS = (
 _ROW = VisibleRow(Session, _COLUMNS)
 
 
-def _record(row: tuple[object, ...]) -> SessionRecord:
+def _record(row: tuple[Any, ...]) -> SessionRecord:
     key, agent, name, created, updated, *other = row
-    return SessionRecord(key, agent, name, to_us(created), to_us(updated), *other)  # type: ignore[arg-type]  # a row of _COLUMNS
+    return SessionRecord(key, agent, name, to_us(created), to_us(updated), *other)
 
 
 _ADD = Insert(

@@ -64,7 +64,8 @@ class StoredStep:
 
     @property
     def foreign_id(self) -> str | None:
-        return self.row[_FOREIGN_ID]  # type: ignore[no-any-return]  # a column of text
+        name: str | None = self.row[_FOREIGN_ID]
+        return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,7 +219,7 @@ class _ScenePlayer:
 
     @staticmethod
     def _record(turn_ref: recorder.TurnRef, recording: SceneRecording) -> None:
-        writer.write(partial(recorder.record, turn_ref, recording.events, recording.deltas))  # type: ignore[arg-type]  # a list of events
+        writer.write(partial(recorder.record, turn_ref, recording.events, recording.deltas))
 
 
 def _output(response: ToolResponse) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from agents.loop.inference.scripted import ScriptedEndpoint
 from agents.loop.loop import Loop
 from agents.loop.run import PendingCall, Resume, Run
 from agents.record.schemas.content import ToolResponse, Usage
-from agents.record.schemas.events import Delta, Entry, StepEnded, StepStarted, TurnAwaiting
+from agents.record.schemas.events import Delta, Entry, Event, StepEnded, StepStarted, TurnAwaiting
 from agents.server.demo.scenes import Scene
 
 
@@ -59,7 +59,7 @@ class ScenePrompter:
 class SceneRecording:
     """The events and deltas of one played response. ``waits`` is true when it ended waiting for its client."""
 
-    events: list[object] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     deltas: list[Delta] = field(default_factory=list)
     waits: bool = False
 

@@ -219,7 +219,8 @@ def _payload_schema(body: Mapping[str, Any]) -> Schema:
     """Return the schema of a body; for a stream, of the JSON in its events."""
     schema: Schema = body.get("schema", {})
     data: Schema = schema.get("properties", {}).get("data", {})
-    return data.get("contentSchema", schema)  # type: ignore[no-any-return]  # raw JSON
+    content: Schema = data.get("contentSchema", schema)
+    return content
 
 
 def _first_schema(content: Mapping[str, Any]) -> Schema | None:

@@ -184,7 +184,8 @@ def _event(entry: Entry) -> dict[str, Any]:
             "offset": entry.offset,
             "text": entry.text,
         }
-    return EVENT.dump_python(entry, mode="json", exclude_none=True)  # type: ignore[no-any-return]  # an event is a JSON object
+    written: dict[str, Any] = EVENT.dump_python(entry, mode="json", exclude_none=True)
+    return written
 
 
 # ---------------------------------------------------------------------------------------------- list

@@ -81,7 +81,8 @@ def arguments_of(value: Any) -> dict[str, Any] | str:
         return {}
     parsed = json_of(value)
     if isinstance(parsed, dict):
-        return clean_json(parsed)  # type: ignore[no-any-return]  # `clean_json` is typed Any
+        arguments: dict[str, Any] = clean_json(parsed)
+        return arguments
     return text_or_json(value)
 
 
