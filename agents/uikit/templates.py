@@ -10,13 +10,14 @@ from functools import cache
 from typing import Any
 
 from django.conf import settings
+from django.template import engines
 from django.template.defaultfilters import truncatechars
 from django.template.loader import get_template
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, get_language_info, gettext, ngettext, npgettext, pgettext
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import BaseLoader, Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from agents.base.subjects import is_installed
@@ -96,6 +97,21 @@ _GLOBALS = {
 def fragment(template: str, **values: Any) -> SafeString:
     """Render a template without a request; the result is HTML that pages insert as it is."""
     return SafeString(_compiled(template).render(values))
+
+
+def fragment_with_variables(template: str, **values: Any) -> tuple[SafeString, dict[str, Any]]:
+    """Render a template without a request; return its HTML and the variables that it sets."""
+    compiled = _compiled(template)
+    context = compiled.new_context(values)
+    html = "".join(compiled.root_render_func(context))  # sets the variables
+    return SafeString(html), context.get_exported()
+
+
+@cache
+def pages_of(folder: str) -> tuple[str, ...]:
+    """Return the templates in a folder, without those that are parts of others."""
+    loader: BaseLoader = engines["jinja2"].env.loader  # type: ignore[attr-defined]  # of this backend
+    return tuple(name for name in loader.list_templates() if name.startswith(f"{folder}/") and "/_" not in name)
 
 
 @cache

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import NoReverseMatch, reverse
-from django.utils.translation import gettext as _
 
 from agents.base import ids
 from agents.base.access import Actor
@@ -20,8 +17,7 @@ from agents.logs.pages.lists import LOGS
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import listing, turn_log
 from agents.query.parser import parse
-from agents.telemetry.pages.connect_guides import GUIDES, ConnectGuide
-from agents.telemetry.pages.connect_snippets import ServerAddress
+from agents.telemetry.pages.connect_guides import ServerAddress, guides
 from agents.telemetry.store.external import unmatched
 from agents.uikit import sources
 from agents.uikit.access import PageRequest, page
@@ -38,16 +34,15 @@ def connect(request: PageRequest) -> HttpResponse:
     waited for, the newest one when the page is opened."""
     since = _since(request)
     arrived = _first_turn(request.actor, feed_cursor.seq_of(request.actor, since))
-    chosen = next((way for way in GUIDES if way.name == request.GET.get("with")), GUIDES[0])
+    ways = guides(_server(request))
     context = {
-        "ways": [(way.name, _(way.title), way is chosen) for way in GUIDES],
-        "way": _guide_context(chosen, _server(request)),
+        "ways": ways,
+        "way": next((way for way in ways if way.name == request.GET.get("with")), ways[0]),
         "since": since,
         "query": sources.EXTERNAL_QUERY,
         "arrived": arrived,
         "others": LOGS.link(sources.EXTERNAL_QUERY) if _has_external_turns(request.actor) else "",
         "needs_key": settings.REQUIRE_LOGIN,
-        "import_url": _import_url(),
         "unmatched": unmatched.count(request.actor),
     }
     return render(request, "telemetry/connect.html", context)
@@ -64,25 +59,6 @@ def _since(request: PageRequest) -> str:
 
 def _server(request: PageRequest) -> ServerAddress:
     return ServerAddress(request.build_absolute_uri("/")[:-1], KEY_PLACEHOLDER if settings.REQUIRE_LOGIN else "")
-
-
-def _guide_context(way: ConnectGuide, server: ServerAddress) -> dict[str, Any]:
-    return {
-        "name": way.name,
-        "title": _(way.title),
-        "about": _(way.about),
-        "snippets": [(_(snippet.title), snippet.code) for snippet in way.snippets(server)],
-        "session": _(way.session) if way.session else "",
-        "hints": [_(hint) for hint in way.hints],
-    }
-
-
-def _import_url() -> str:
-    """The URL of the page for uploads, '' where there is none."""
-    try:
-        return reverse("imports")
-    except NoReverseMatch:
-        return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ from django.test import Client
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.store import changes, feed_cursor, keys
-from agents.telemetry.pages.connect_guides import GUIDES
-from agents.telemetry.pages.connect_snippets import ServerAddress, first_span
+from agents.telemetry.pages.connect_guides import ServerAddress, guides
 from tests import sdks
 from tests.support.builders import make_turn
 from tests.support.pages.external_turns import tell, turn
@@ -28,6 +27,7 @@ from tests.telemetry.reading import reports
 
 pytestmark = pytest.mark.django_db
 BASE = "http://testserver"
+WAYS = [guide.name for guide in guides(ServerAddress(BASE, ""))]
 
 
 @pytest.fixture
@@ -35,12 +35,18 @@ def me(db: None) -> Actor:
     return keys.local()
 
 
+def blocks(page: str) -> list[tuple[str, str]]:
+    """Return the title and the code of each block that can be copied."""
+    figures = re.findall(r"<figcaption><span>(.*?)</span>.*?<code>(.*?)</code></pre>", page, re.DOTALL)
+    return [(html.unescape(title), html.unescape(code)) for title, code in figures]
+
+
 def snippets(page: str) -> str:
     """All that can be copied."""
-    return html.unescape("\n".join(re.findall(r"<code>(.*?)</code></pre>", page, re.DOTALL)))
+    return "\n".join(code for _title, code in blocks(page))
 
 
-@pytest.mark.parametrize("way", [way.name for way in GUIDES])
+@pytest.mark.parametrize("way", WAYS)
 def test_every_way_has_lines_with_this_servers_address(client: Client, me: Actor, way: str) -> None:
     page = get(client, f"/connect/?with={way}")
     assert unsafe(page) == []
@@ -55,7 +61,7 @@ def test_every_way_has_lines_with_this_servers_address(client: Client, me: Actor
     assert shown in get(client, f"/connect/?with={way}&since={shown}")
 
 
-@pytest.mark.parametrize("way", [way.name for way in GUIDES if way.name != "files"])
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "files"])
 def test_lines_have_a_place_for_a_key_where_one_is_asked_for(
     client: Client, me: Actor, settings: Any, way: str
 ) -> None:
@@ -81,7 +87,8 @@ def test_what_nobody_knows_is_the_first_way(client: Client, me: Actor) -> None:
 
 def test_the_first_span_is_json_of_otlp(client: Client, me: Actor) -> None:
     """The command as a shell reads it, sent by a client of our own."""
-    command = f"curl() {{ cat; }}\n{first_span(ServerAddress(BASE, ''))}"
+    [first_span] = [code for _title, code in blocks(get(client, "/connect/")) if code.startswith("NOW=")]
+    command = f"curl() {{ cat; }}\n{first_span}"
     body = subprocess.run(["sh", "-c", command], capture_output=True, check=True, timeout=20).stdout
     answer = client.post("/v1/traces", json.loads(body), content_type="application/json")
     assert answer.status_code == 200
@@ -89,14 +96,41 @@ def test_the_first_span_is_json_of_otlp(client: Client, me: Actor) -> None:
     assert (row.agent_name, row.input_preview, row.output_preview) == ("hello", "Hello!", "Hello to you.")
 
 
-def test_files_of_settings_can_be_read(client: Client, me: Actor) -> None:
-    for key in ("", "ask_1"):
-        by_name = {way.name: way.snippets(ServerAddress(BASE, key)) for way in GUIDES}
-        otel = tomllib.loads(by_name["codex"][0].code)["otel"]
-        assert otel["trace_exporter"]["otlp-http"]["endpoint"] == f"{BASE}/v1/traces"
-        assert json.loads(by_name["gemini-cli"][0].code)["telemetry"]["otlpEndpoint"] == BASE
-        for snippet in (each for found in by_name.values() for each in found if each.title.startswith("Python")):
-            compile(snippet.code, "copied", "exec")
+@pytest.mark.parametrize("asks_for_key", [False, True])
+def test_files_of_settings_can_be_read(client: Client, me: Actor, settings: Any, asks_for_key: bool) -> None:
+    from agents.base.models.people import User
+
+    settings.REQUIRE_LOGIN = asks_for_key
+    client.force_login(User.objects.get(username=me.name))
+    by_name = {way: blocks(get(client, f"/connect/?with={way}")) for way in WAYS}
+    otel = tomllib.loads(by_name["codex"][0][1])["otel"]
+    assert otel["trace_exporter"]["otlp-http"]["endpoint"] == f"{BASE}/v1/traces"
+    assert ("headers" in otel["exporter"]["otlp-http"]) is asks_for_key
+    assert json.loads(by_name["gemini-cli"][0][1])["telemetry"]["otlpEndpoint"] == BASE
+    for code in (code for way in WAYS for title, code in by_name[way] if title.startswith("Python")):
+        compile(code, "copied", "exec")
+
+
+def test_code_is_copied_as_it_is_written(client: Client, me: Actor) -> None:
+    """Quotes, angle brackets and ampersands of code and sentences are text."""
+    assert "enrichSpan: () => ({ 'gen_ai.conversation.id': conversationId })," in snippets(
+        get(client, "/connect/?with=vercel-ai")
+    )
+    page = get(client, "/connect/")
+    assert "-d @- &lt;&lt;END\n{&#34;resourceSpans&#34;" in page
+    assert "-d @- <<END\n" in snippets(page)
+    assert 'agent.run(…, conversation_id="conversation-1")' in words(get(client, "/connect/?with=pydantic-ai"))
+
+
+def test_guides_are_in_the_language_of_the_reader(client: Client, me: Actor) -> None:
+    """In any order: what one reader was shown is not kept for the next."""
+    sentences = {
+        "de": ("Dateien", "Die eigenen OpenTelemetry-Spans."),
+        "en": ("Files", "Its own OpenTelemetry spans."),
+    }
+    for language in ("en", "de", "en"):
+        page = words(client.get("/connect/?with=strands", headers={"accept-language": language}).content.decode())
+        assert all(sentence in page for sentence in sentences[language]), language
 
 
 def trials() -> list[tuple[str, str]]:
@@ -107,18 +141,17 @@ def trials() -> list[tuple[str, str]]:
 
 def test_every_way_of_code_is_tried_with_the_real_thing() -> None:
     untried = {"claude-code", "files"}  # the one speaks to models that are not here, the other sends nothing
-    assert {way for _, way in trials()} == {way.name for way in GUIDES} - untried
+    assert {way for _, way in trials()} == {*WAYS} - untried
 
 
 @pytest.mark.parametrize(("folder", "way"), trials())
-def test_what_is_tried_is_what_is_copied(folder: str, way: str) -> None:
+def test_what_is_tried_is_what_is_copied(client: Client, me: Actor, folder: str, way: str) -> None:
     """Lines with names or words of one's own are not compared."""
-    [snippets] = [one.snippets(ServerAddress(BASE, "")) for one in GUIDES if one.name == way]
-    blocks = [one.code for one in snippets if one.title.startswith("Python")]
+    copied = [code for title, code in blocks(get(client, f"/connect/?with={way}")) if title.startswith("Python")]
     program = Path(folder, "program.py")
     done = program.read_text() if program.exists() else ""
-    assert not (blocks and done) or any(
-        _imports(one) <= _imports(done) and _lines(one) <= _lines(done) for one in blocks
+    assert not (copied and done) or any(
+        _imports(code) <= _imports(done) and _lines(code) <= _lines(done) for code in copied
     )
 
 
