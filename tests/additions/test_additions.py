@@ -113,3 +113,54 @@ def test_a_page_touches_three_files(scratch: Scratch) -> None:
     )
     scratch.check("check_page.py")
     assert len(scratch.touched) == 3
+
+
+def test_a_dialect_of_telemetry_touches_three_files(scratch: Scratch) -> None:
+    scratch.add(
+        "agents/telemetry/reading/dialects/acme.py",
+        '"""Acme marks its spans by ``acme.kind``."""\n\nfrom agents.telemetry.reading import kinds\n'
+        "from agents.telemetry.reading.dialects.reader import EVERY, Dialect\n\n"
+        'DIALECT = Dialect(\n    sender_kind="acme.kind",\n    kinds={"agent": kinds.AGENT, "generation": kinds.LLM},\n'
+        '    facts={\n        EVERY: {"agent": "acme.agent.name"},\n'
+        '        kinds.LLM: {"model": "acme.model", "output_messages": "acme.answer"},\n    },\n)\n',
+    )
+    scratch.replace(
+        "agents/telemetry/reading/dialects/__init__.py",
+        ("import (\n    claude_code,", "import (\n    acme,\n    claude_code,"),
+        ("        langfuse,\n        openinference,", "        acme,\n        langfuse,\n        openinference,"),
+    )
+    scratch.add(
+        "templates/telemetry/connect/acme.html",
+        '{% from "telemetry/connect/_parts.html" import snippet %}\n{% set order = 99 %}\n{% set title = "Acme" %}\n'
+        '{% set about = "Spans of Acme, by OTLP." %}\n'
+        '{% call snippet("Shell") %}acme --endpoint {{ server.base }}{% endcall %}\n',
+    )
+    scratch.check("check_dialect.py")
+    assert len(scratch.touched) == 3
+
+
+def test_a_table_under_a_turn_touches_three_files(scratch: Scratch) -> None:
+    scratch.add(
+        "agents/record/models/notes.py",
+        '"""Notes on turns."""\n\nfrom django.db import models\n\n'
+        "from agents.base.models.fields import KeyField, ShortText\nfrom agents.record.models.turns import Turn\n\n\n"
+        "class TurnNote(models.Model):\n    id = KeyField()\n"
+        '    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="+")\n'
+        "    text = ShortText(max_length=200)\n\n    def __str__(self) -> str:\n        return self.text\n",
+    )
+    scratch.replace(
+        "agents/models.py",
+        (
+            "from agents.record.models.prices import Price\n",
+            "from agents.record.models.notes import TurnNote\nfrom agents.record.models.prices import Price\n",
+        ),
+        ('    "TurnStatus",\n', '    "TurnNote",\n    "TurnStatus",\n'),
+    )
+    scratch.add(
+        "agents/record/store/notes.py",
+        '"""Writes notes on turns."""\n\nfrom agents.record.models.notes import TurnNote\n\n\n'
+        "def add(turn: int, text: str) -> None:\n    TurnNote.objects.create(turn_id=turn, text=text)\n",
+    )
+    scratch.migrate()
+    scratch.check("check_table.py")
+    assert len(scratch.touched) == 3
