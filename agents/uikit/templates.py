@@ -18,6 +18,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, get_language_info, gettext, ngettext, npgettext, pgettext
 from jinja2 import BaseLoader, Environment, StrictUndefined, Template
+from jinja2.environment import TemplateModule
 from markupsafe import Markup
 
 from agents.base.subjects import is_installed
@@ -105,6 +106,12 @@ def fragment_with_variables(template: str, **values: Any) -> tuple[SafeString, d
     context = compiled.new_context(values)
     html = "".join(compiled.root_render_func(context))  # sets the variables
     return SafeString(html), context.get_exported()
+
+
+def macros(template: str) -> TemplateModule:
+    """Return the macros of a template, which may be called from here. What it does outside of them, it does once."""
+    module: TemplateModule = _compiled(template).module
+    return module
 
 
 @cache

@@ -3,10 +3,11 @@
 const YEAR_S = 31_536_000;
 const form = document.querySelector("[data-columns]");
 const table = document.querySelector("[data-log]");
-const shown = () => [...form.querySelectorAll("input[name=col]:checked")].map((box) => box.value);
+const boxes = [...form.querySelectorAll("input[name=col]")];
 
 for (const each of document.querySelectorAll("[data-without-script]")) each.hidden = true;
-form.addEventListener("change", ({ target }) => {
-  table.classList.toggle(`no-${target.value}`, !target.checked);
-  document.cookie = `columns-${form.dataset.columns}=${shown().join(".")}; path=/; max-age=${YEAR_S}; samesite=lax`;
+form.addEventListener("change", () => {
+  table.dataset.hidden = boxes.flatMap((box, index) => (box.checked ? [] : [index + 1])).join(" ");
+  const shown = boxes.filter((box) => box.checked).map((box) => box.value);
+  document.cookie = `columns-${form.dataset.columns}=${shown.join(".")}; path=/; max-age=${YEAR_S}; samesite=lax`;
 });

@@ -3,7 +3,7 @@
 
 import { isTyping } from "./query-bar.js";
 
-const links = () => [...document.querySelectorAll("[data-rows] .words a")];
+const links = () => [...document.querySelectorAll("[data-rows] .col-text a")];
 
 function move(by) {
   const all = links();

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.elsewhere import reported
-from tests.browser.test_accessibility import DESK
+from tests.browser.test_accessibility import DESK, PHONE
 from tests.support.live.caller import Caller, Talk, script
 from tests.support.live.held_model import HeldModel
 from tests.telemetry.reading import reports
@@ -68,13 +68,33 @@ def test_a_chosen_row_that_is_gone_is_not_counted(open_page: Open, caller: Calle
 def test_the_panel_stays_where_it_was_scrolled_to(open_page: Open, caller: Caller, held: HeldModel) -> None:
     page = open_page("/logs/", viewport={"width": 1360, "height": 300})
     end = held_row(page, caller, held)
-    page.locator("[data-rows] .words a").click()
+    page.locator("[data-rows] .col-text a").click()
     panel = page.locator("[data-peek-panel]")
     expect(panel).to_be_visible()
     panel.evaluate("(panel) => { panel.scrollTop = 40; }")
     end()
     expect(panel).to_contain_text("Done.")
     assert panel.evaluate("(panel) => panel.scrollTop") == 40
+
+
+@pytest.mark.parametrize("window", [DESK, PHONE], ids=["desk", "phone"])
+def test_hidden_columns_stay_hidden_in_rows_that_come(open_page: Open, caller: Caller, window: dict[str, Any]) -> None:
+    """In their heads, in the rows that are there and in those that come, also when the page is opened again."""
+    talk = Talk(caller)
+    talk.say("One")
+    page = live(open_page(f"/logs/?q=agent:{talk.agent}", **window))
+    rows, duration = page.locator("[data-rows] tr"), page.locator("[data-log] .card-right")
+    expect(page.locator("[data-rows] .card-right")).to_be_visible()
+    page.locator("details.columns summary").click()
+    page.get_by_label("Duration").press("Space")  # the menu of a short list may reach above the window
+    talk.say("Two")
+    expect(rows).to_have_count(2)
+    expect(duration.locator("visible=true")).to_have_count(0)
+    expect(page.locator("[data-rows] .card-text").locator("visible=true")).to_have_count(2)
+    page.reload()
+    expect(live(page).locator("[data-rows] tr")).to_have_count(2)
+    expect(duration).to_have_count(3)
+    expect(duration.locator("visible=true")).to_have_count(0)
 
 
 def test_a_time_that_is_being_written_stays(open_page: Open, caller: Caller) -> None:

@@ -124,7 +124,7 @@ def finish_act(page: Page) -> None:
 
 
 def fork_by_mouse(page: Page) -> None:
-    rows(page).first.locator(".words a").click()
+    rows(page).first.locator(".col-text a").click()
     page.get_by_role("complementary").get_by_role("link", name="Open", exact=False).first.click()
     expect(page).to_have_url(TURN)
     page.locator(".judged").first.get_by_role("button", name="Bad").click()
@@ -286,6 +286,6 @@ def panel(page: Page, base: str, word: str) -> list[str]:
     page.locator("[data-rows] .pick input").first.check()
     page.get_by_text("Columns", exact=True).first.click()
     page.get_by_text("Views", exact=True).click()
-    rows(page).first.locator(".words a").click()
+    rows(page).first.locator(".col-text a").click()
     expect(page.get_by_role("complementary")).to_be_visible()
     return found(page)

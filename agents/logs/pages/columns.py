@@ -1,52 +1,163 @@
-"""Choose the columns of a list: the default ones, or those in the URL or the reader's cookie."""
+"""Define the columns of the lists, and choose those that a reader sees: the default ones, or those of URL or cookie.
+
+`COLUMNS` is all there is to a column, besides the macro of ``logs/_cells.html`` that draws its cells: heads, rows, the
+menu of columns and the classes of the style sheet (``logs/list.css``) follow from it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Literal
 
 from django.http import HttpRequest
-from django.utils.translation import gettext
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_noop
 
-from agents.logs.pages.lists import ALWAYS, COLUMNS, MORE, NUMBERS, TITLES, TITLES_OF_LEVEL
 from agents.query.tree import Level
+from agents.uikit.templates import macros
+
+Kind = Literal["time", "name", "text", "chart", "number", "id", "label", "state"]
+"""What is in a column: it has the looks and the width of its kind. ``text`` takes the width that the others leave."""
+CardArea = Literal["", "head", "time", "text", "about", "state", "left", "middle", "right", "foot"]
+"""Where a cell is on a phone, where a row is a card; '' for nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a list. ``key`` names it in URLs and cookies, ``cell`` the macro that draws it.
+
+    ``rem`` is a width other than that of the kind, one of the steps of the style sheet; ``from_px`` the width of the
+    window from which on the column is shown, phones aside; a ``narrow`` column is also shown beside an open panel. A
+    column that is ``fixed`` cannot be hidden, one that is ``optional`` is hidden until a reader chooses it.
+    """
+
+    key: str
+    title: str
+    cell: str
+    kind: Kind
+    card: CardArea = ""
+    rem: int = 0
+    from_px: int = 0
+    narrow: bool = False
+    fixed: bool = False
+    optional: bool = False
+
+    @property
+    def classes(self) -> str:
+        """The CSS classes of its head and its cells."""
+        classes = {
+            f"col-{self.kind}": True,
+            f"rem-{self.rem}": self.rem,
+            f"from-{self.from_px}": self.from_px,
+            f"card-{self.card}": self.card,
+            "narrow": self.narrow,
+        }
+        return " ".join(name for name, is_set in classes.items() if is_set)
+
+
+_STARTED = Column("when", gettext_noop("Started"), "started", "time", card="time", narrow=True, fixed=True)
+_STATE = Column("state", gettext_noop("Status"), "state", "state", card="state", narrow=True, fixed=True)
+_AGENT = Column("who", gettext_noop("Agent, session"), "agent_and_session", "name", card="head")
+_TEXTS = Column("words", gettext_noop("First and last words"), "texts", "text", card="text", narrow=True, fixed=True)
+_DURATION = Column("length", gettext_noop("Duration"), "duration", "number", card="right", rem=5, narrow=True)
+_TOKENS = Column("tokens", gettext_noop("Tokens"), "tokens", "number", card="middle", from_px=1080)
+_COST = Column("cost", gettext_noop("Cost"), "cost", "number", from_px=1200)
+_MODEL = Column("model", gettext_noop("Model"), "model", "label", optional=True)
+_USER = Column("user", gettext_noop("User"), "user", "label", rem=6, optional=True)
+_TAGS = Column("tags", gettext_noop("Tags"), "tags", "label", optional=True)
+_FIRST_TOKEN = Column("first", gettext_noop("First token"), "first_token", "number", rem=5, optional=True)
+_SOURCE = Column("source", gettext_noop("Source"), "source", "label", rem=5, optional=True)
+_STEPS = Column("steps", gettext_noop("Steps to scale"), "steps_to_scale", "chart", card="left")
+
+COLUMNS: dict[Level, tuple[Column, ...]] = {
+    "turn": (
+        _STARTED,
+        _AGENT,
+        replace(_TEXTS, cell="turn_texts"),
+        _STEPS,
+        _DURATION,
+        _TOKENS,
+        _COST,
+        _MODEL,
+        _USER,
+        _TAGS,
+        _FIRST_TOKEN,
+        _SOURCE,
+        _STATE,
+    ),
+    "session": (
+        _STARTED,
+        Column("name", gettext_noop("Session"), "session_name", "name", card="head", rem=13, narrow=True),
+        replace(_TEXTS, title=gettext_noop("Last asked and answered"), cell="last_turn_texts"),
+        replace(_AGENT, title=gettext_noop("Agent, about"), cell="agent_and_metadata", card="about"),
+        Column("turns", gettext_noop("Turns"), "turn_count", "number", card="left", rem=5, narrow=True),
+        replace(_TOKENS, cell="session_tokens"),
+        _COST,
+        _TAGS,
+        _SOURCE,
+        replace(_STATE, title=gettext_noop("Last turn")),
+    ),
+    "step": (
+        _STARTED,
+        Column("did", gettext_noop("Step"), "step_name", "name", card="head", rem=9, narrow=True),
+        replace(_TEXTS, title=gettext_noop("Given and got"), cell="step_texts"),
+        replace(_AGENT, card="about"),
+        _DURATION,
+        replace(_TOKENS, cell="step_tokens"),
+        _COST,
+        _MODEL,
+        _TAGS,
+        _FIRST_TOKEN,
+        _STATE,
+    ),
+    "response": (
+        _STARTED,
+        Column("resp", gettext_noop("Response"), "response_id", "id", card="foot"),
+        replace(_AGENT, title=gettext_noop("Model, session"), cell="model_and_session"),
+        _TEXTS,
+        _DURATION,
+        _TOKENS,
+        _USER,
+        _TAGS,
+        replace(_STEPS, cell="step_count", kind="label", optional=True),
+        _STATE,
+    ),
+}
+"""The columns of each list in order, those included that a reader has to choose."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListColumn:
-    name: str
+    """A column as a page shows it: its title is translated."""
+
+    column: Column
     title: str
-    shown: bool
-    is_number: bool
-    fixed: bool
+    is_visible: bool
 
 
 def columns(request: HttpRequest, level: Level) -> list[ListColumn]:
     """Return all columns of a level in order, with whether they are shown."""
-    visible = _chosen(request, level)
-    return [
-        ListColumn(
-            name,
-            gettext(TITLES_OF_LEVEL.get((level, name), TITLES[name])),
-            name in visible,
-            name in NUMBERS,
-            name in ALWAYS,
-        )
-        for name in all_names(level)
-    ]
+    visible = _visible(request, level)
+    return [ListColumn(column, gettext(column.title), column.key in visible) for column in COLUMNS[level]]
 
 
-def all_names(level: Level) -> tuple[str, ...]:
-    """Return the names of all columns: the optional ones come before the status, which stays last."""
-    *usual, status = COLUMNS[level]
-    return (*usual, *MORE[level], status)
+def hidden_positions(list_columns: list[ListColumn]) -> str:
+    """Return the positions of the columns that a table hides, from 1 on, as its attribute has them."""
+    return " ".join(str(position) for position, column in enumerate(list_columns, start=1) if not column.is_visible)
 
 
-def hidden_classes(list_columns: list[ListColumn]) -> str:
-    """Return the CSS classes by which a table hides columns."""
-    return " ".join(f"no-{column.name}" for column in list_columns if not column.shown)
+@cache
+def cells(level: Level) -> tuple[tuple[SafeString, Callable[[Any], str]], ...]:
+    """Return the classes and the macro of each column of a level."""
+    templates = macros("logs/_cells.html")
+    return tuple((SafeString(column.classes), getattr(templates, column.cell)) for column in COLUMNS[level])
 
 
-def _chosen(request: HttpRequest, level: Level) -> set[str]:
-    names = request.GET.getlist("col") or request.COOKIES.get(f"columns-{level}", "").split(".")
-    valid = {name for name in names if name in all_names(level)}
-    return valid | ALWAYS if valid else {*COLUMNS[level]}
+def _visible(request: HttpRequest, level: Level) -> set[str]:
+    keys = request.GET.getlist("col") or request.COOKIES.get(f"columns-{level}", "").split(".")
+    chosen = {column.key for column in COLUMNS[level]} & {*keys}
+    if not chosen:
+        return {column.key for column in COLUMNS[level] if not column.optional}
+    return chosen | {column.key for column in COLUMNS[level] if column.fixed}

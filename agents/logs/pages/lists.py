@@ -11,50 +11,6 @@ from django.utils.translation import gettext, gettext_noop
 from agents.base import ids
 from agents.query.tree import Level
 
-COLUMNS: dict[Level, tuple[str, ...]] = {
-    "turn": ("when", "who", "words", "steps", "length", "tokens", "cost", "state"),
-    "session": ("when", "name", "words", "who", "turns", "tokens", "cost", "state"),
-    "step": ("when", "did", "words", "who", "length", "tokens", "cost", "state"),
-    "response": ("when", "resp", "who", "words", "length", "tokens", "state"),
-}
-"""The default columns of a list."""
-MORE: dict[Level, tuple[str, ...]] = {
-    "turn": ("model", "user", "tags", "first", "source"),
-    "session": ("tags", "source"),
-    "step": ("model", "tags", "first"),
-    "response": ("user", "tags", "steps"),
-}
-"""Its optional columns."""
-TITLES = {
-    "when": gettext_noop("Started"),
-    "who": gettext_noop("Agent, session"),
-    "words": gettext_noop("First and last words"),
-    "steps": gettext_noop("Steps to scale"),
-    "length": gettext_noop("Duration"),
-    "turns": gettext_noop("Turns"),
-    "tokens": gettext_noop("Tokens"),
-    "cost": gettext_noop("Cost"),
-    "state": gettext_noop("Status"),
-    "name": gettext_noop("Session"),
-    "did": gettext_noop("Step"),
-    "resp": gettext_noop("Response"),
-    "model": gettext_noop("Model"),
-    "user": gettext_noop("User"),
-    "tags": gettext_noop("Tags"),
-    "first": gettext_noop("First token"),
-    "source": gettext_noop("Source"),
-}
-TITLES_OF_LEVEL: dict[tuple[Level, str], str] = {
-    ("session", "words"): gettext_noop("Last asked and answered"),
-    ("session", "who"): gettext_noop("Agent, about"),
-    ("session", "state"): gettext_noop("Last turn"),
-    ("step", "words"): gettext_noop("Given and got"),
-    ("response", "who"): gettext_noop("Model, session"),
-}
-NUMBERS = frozenset({"length", "turns", "tokens", "cost", "first"})
-ALWAYS = frozenset({"when", "words", "state"})
-"""Columns that cannot be hidden."""
-
 
 @dataclass(frozen=True, slots=True)
 class ListTab:

@@ -15,7 +15,7 @@ from agents.base.errors import NotFound, QuerySyntax, Unavailable
 from agents.base.store import feed_cursor
 from agents.logs.pages import numbers, saved_views
 from agents.logs.pages import rows as log_rows
-from agents.logs.pages.columns import columns, hidden_classes
+from agents.logs.pages.columns import columns, hidden_positions
 from agents.logs.pages.lists import LOGS, RESPONSES, SESSIONS, STEPS, ListTab, tabs, url_of_id
 from agents.logs.pages.numbers import zone_of
 from agents.logs.store import listing, rows
@@ -192,7 +192,7 @@ def _bar(request: PageRequest, params: ListParams) -> dict[str, Any]:
         "same_row": tab.link(combined.text) if combined else "",
         "fixed": tab.link(absolute) if absolute else "",
         "columns": list_columns,
-        "hidden": hidden_classes(list_columns),
+        "hidden": hidden_positions(list_columns),
         "base_url": request.build_absolute_uri("/")[:-1],
         "needs_key": settings.REQUIRE_LOGIN,
         "examples": _examples(tab),
