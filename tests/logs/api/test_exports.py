@@ -72,10 +72,10 @@ def test_lines_are_the_rows_of_the_list(path: str, played: None) -> None:
 
 @pytest.mark.parametrize("path", ["turns", "sessions", "steps", "responses"])
 def test_a_table_has_a_column_for_each_value(path: str, played: None) -> None:
-    found = table(path)
-    assert [row["id"] for row in found] == [row["id"] for row in listed(path)]
-    assert list(found[0]) == columns(path[:-1])
-    assert found[0]["usage.total_tokens"] == str(listed(path)[0]["usage"]["total_tokens"])
+    exported = table(path)
+    assert [row["id"] for row in exported] == [row["id"] for row in listed(path)]
+    assert list(exported[0]) == columns(path[:-1])
+    assert exported[0]["usage.total_tokens"] == str(listed(path)[0]["usage"]["total_tokens"])
 
 
 def test_a_query_chooses_and_fields_too(played: None) -> None:
@@ -134,9 +134,9 @@ def test_a_byte_order_mark_is_there_when_asked_for(played: None) -> None:
 
 
 def test_whole_turns_are_as_the_agents_api_gives_them(played: None) -> None:
-    found = lines("turns", whole="true", q="has:agent")
-    assert len(found) == 7
-    for row in found:
+    exported = lines("turns", whole="true", q="has:agent")
+    assert len(exported) == 7
+    for row in exported:
         path = f"/v1/agents/{row['agent_id']}/session/{row['session_id']}/turn/{row['id']}"
         assert row["turn"] == Client().get(path).json()
         assert row["turn"]["steps"]
@@ -147,14 +147,14 @@ def test_parquet_holds_the_table(path: str, played: None, monkeypatch: pytest.Mo
     monkeypatch.setattr(export, "BATCH_ROWS", 2)  # several row groups
     answer = ask(path, format="parquet")
     file = parquet.ParquetFile(io.BytesIO(body_of(answer)))
-    found, expected = file.read().to_pylist(), table(path)
-    assert [row["id"] for row in found] == [row["id"] for row in expected]
-    assert set(found[0]) == set(expected[0])
-    for row, same in zip(found, expected, strict=True):
+    exported, expected = file.read().to_pylist(), table(path)
+    assert [row["id"] for row in exported] == [row["id"] for row in expected]
+    assert set(exported[0]) == set(expected[0])
+    for row, same in zip(exported, expected, strict=True):
         assert {name for name, value in row.items() if value is not None} >= {name for name in same if same[name]}
-    moments = [name for name in found[0] if name.endswith("_at")]
-    assert isinstance(found[0][moments[0]], datetime)
-    assert file.num_row_groups == -(-len(found) // 2)
+    moments = [name for name in exported[0] if name.endswith("_at")]
+    assert isinstance(exported[0][moments[0]], datetime)
+    assert file.num_row_groups == -(-len(exported) // 2)
 
 
 def test_parquet_without_its_library_is_refused(monkeypatch: pytest.MonkeyPatch, me: Actor) -> None:

@@ -37,25 +37,25 @@ def names(actor: Actor | None = None) -> list[str]:
 
 
 def test_a_view_is_kept_changed_and_deleted() -> None:
-    made = send(
+    view = send(
         "POST", body={"name": "Mine", "q": "started:>-24h  status:failed", "columns": ["when", "model"]}, expected=201
     )
-    assert (made["q"], made["level"], made["columns"]) == ("started:>-24h status:failed", "turn", ["when", "model"])
-    assert (made["owner"], made["mine"], made["shared"], made["built_in"]) == ("local", True, False, False)
-    assert send("GET", f"/{made['id']}") == made
-    changed = send("PATCH", f"/{made['id']}", {"name": "Ours", "q": "tool:x", "level": "step", "shared": True})
+    assert (view["q"], view["level"], view["columns"]) == ("started:>-24h status:failed", "turn", ["when", "model"])
+    assert (view["owner"], view["mine"], view["shared"], view["built_in"]) == ("local", True, False, False)
+    assert send("GET", f"/{view['id']}") == view
+    changed = send("PATCH", f"/{view['id']}", {"name": "Ours", "q": "tool:x", "level": "step", "shared": True})
     assert (changed["name"], changed["q"], changed["level"], changed["shared"]) == ("Ours", "tool:x", "step", True)
     assert changed["columns"] == ["when", "model"]
     assert names() == ["Ours"]
-    send("DELETE", f"/{made['id']}", expected=204)
-    send("GET", f"/{made['id']}", expected=404)
+    send("DELETE", f"/{view['id']}", expected=204)
+    send("GET", f"/{view['id']}", expected=404)
 
 
 def test_the_built_in_ones_can_be_read_and_searched() -> None:
     for view in saved_views.BUILT_IN:
         assert parse(view.query, now_us=1_795_000_000_000_000, level=view.level).text == view.query
-        found = send("GET", f"/{view.public_id}")
-        assert (found["built_in"], found["mine"], found["owner"]) == (True, False, None)
+        answer = send("GET", f"/{view.public_id}")
+        assert (answer["built_in"], answer["mine"], answer["owner"]) == (True, False, None)
         send("DELETE", f"/{view.public_id}", expected=404)
 
 
@@ -88,9 +88,9 @@ def test_it_is_shared_with_those_who_see_what_its_maker_makes(make_user: Callabl
 )
 def test_what_is_wrong_is_said_with_its_field(body: dict[str, Any], param: str) -> None:
     assert send("POST", body=body, expected=400)["error"]["param"] == param
-    made = send("POST", body={"name": "fine"}, expected=201)
+    view = send("POST", body={"name": "fine"}, expected=201)
     if body and body["name"].strip():
-        assert send("PATCH", f"/{made['id']}", body, expected=400)["error"]["param"] == param
+        assert send("PATCH", f"/{view['id']}", body, expected=400)["error"]["param"] == param
 
 
 def test_there_is_an_end_to_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,16 +19,16 @@ TURNS, LONG = 24, 400_000
 
 def test_a_slow_client_gets_all_and_holds_nobody_up(caller: Caller) -> None:
     talk = Talk(caller)
-    said = f"{script('say Yes.')}\n# {'word ' * (LONG // 5)}"
-    turns = [talk.say(said).json["turn_id"] for _ in range(TURNS)]
+    question = f"{script('say Yes.')}\n# {'word ' * (LONG // 5)}"
+    turns = [talk.say(question).json["turn_id"] for _ in range(TURNS)]
 
     with caller.open("GET", f"/v1/logs/turns/export?whole=true&q=session:{talk.session}") as slow:
         assert slow.status == 200
         assert caller.get("/v1/logs/turns?limit=1").status == 200  # while nothing is taken
-        found = [json.loads(line) for line in slow]
+        records = [json.loads(line) for line in slow]
 
-    assert [row["id"] for row in found] == turns[::-1]
-    assert all(len(json.dumps(row["turn"]["input_messages"])) > LONG for row in found)
+    assert [row["id"] for row in records] == turns[::-1]
+    assert all(len(json.dumps(row["turn"]["input_messages"])) > LONG for row in records)
 
 
 def test_one_that_goes_leaves_nothing_behind(caller: Caller) -> None:

@@ -61,19 +61,23 @@ def test_chosen_rows_are_tagged_and_untagged(client: Client, turns: list[Recorde
 
 
 def test_deleting_asks_first(client: Client, turns: list[Recorded]) -> None:
-    asked = act(client, "delete", turns[0]).content.decode()
-    assert unsafe(asked) == []
-    assert "Delete 1 row for good?" in words(asked)
+    confirmation = act(client, "delete", turns[0]).content.decode()
+    assert unsafe(confirmation) == []
+    assert "Delete 1 row for good?" in words(confirmation)
     assert len(listed(client)) == 3
-    fields = {one["name"]: one["value"] for one in elements(asked, "input") if one["name"] != "csrfmiddlewaretoken"}
+    fields = {
+        field["name"]: field["value"]
+        for field in elements(confirmation, "input")
+        if field["name"] != "csrfmiddlewaretoken"
+    }
     assert client.post("/logs/act/", fields).status_code == 302
     assert "1 row is deleted." in notices(client)
     assert listed(client) == [turns[2].public_id, turns[1].public_id]
 
 
 def test_all_that_match_are_counted_and_worked_through(client: Client, turns: list[Recorded]) -> None:
-    asked = act(client, "tag", q="status:completed", all="true", tag="ok").content.decode()
-    assert "Tag 2 rows with “ok”?" in words(asked)
+    confirmation = act(client, "tag", q="status:completed", all="true", tag="ok").content.decode()
+    assert "Tag 2 rows with “ok”?" in words(confirmation)
     assert listed(client, "tag:ok") == []
     act(client, "tag", q="status:completed", all="true", tag="ok", sure="true")
     assert len(listed(client, "tag:ok")) == 2
@@ -84,8 +88,8 @@ def test_all_that_match_are_counted_and_worked_through(client: Client, turns: li
 def test_what_runs_is_left_alone(client: Client, me: Actor, turns: list[Recorded]) -> None:
     running = make_turn(me, upto=1)
     act(client, "delete", turns[0], running, sure="true")
-    assert "1 row is deleted." in (said := notices(client))
-    assert "1 row runs: left alone." in said
+    assert "1 row is deleted." in (notice := notices(client))
+    assert "1 row runs: left alone." in notice
     assert running.public_id in listed(client)
     act(client, "delete", level="session", all="true", sure="true")
     assert listed(client) == [running.public_id]
@@ -95,16 +99,16 @@ def test_a_session_goes_on_from_the_turn_before(client: Client, turns: list[Reco
     act(client, "delete", turns[2], sure="true")
     [row] = rows.of("session", [turns[0].session])
     assert row.last_turn.id == turns[1].turn
-    for each in turns[:2]:
-        act(client, "delete", each, sure="true")
+    for turn in turns[:2]:
+        act(client, "delete", turn, sure="true")
     [row] = rows.of("session", [turns[0].session])
     assert row.last_turn is None
 
 
 def test_two_are_compared(client: Client, turns: list[Recorded]) -> None:
-    there = urlsplit(act(client, "compare", turns[1], turns[0]).headers["Location"])
-    assert there.path == "/turns/compare/"
-    assert parse_qs(there.query) == {"a": [turns[0].public_id], "b": [turns[1].public_id]}
+    comparison = urlsplit(act(client, "compare", turns[1], turns[0]).headers["Location"])
+    assert comparison.path == "/turns/compare/"
+    assert parse_qs(comparison.query) == {"a": [turns[0].public_id], "b": [turns[1].public_id]}
     assert act(client, "compare", turns[0]).status_code == 400
 
 
@@ -162,11 +166,11 @@ def _open(django_db_setup: None, django_db_blocker: Any) -> Any:
 @pytest.mark.usefixtures("_open")
 def test_many_are_worked_through_behind_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk, "MAX_IN_REQUEST", 1)
-    made = [make_turn(keys.local()) for _ in range(3)]
+    turns = [make_turn(keys.local()) for _ in range(3)]
     client = Client()
     act(client, "tag", all="true", q="status:completed", tag="ok", sure="true")
     assert "3 rows are being worked through" in notices(client)
-    assert len(listed(client, "tag:ok")) == len(made)
+    assert len(listed(client, "tag:ok")) == len(turns)
 
 
 @pytest.mark.usefixtures("_open")
@@ -174,8 +178,8 @@ def test_all_that_match_are_exported() -> None:
     for script in ("say one", "fail 504 upstream timed out"):
         make_turn(keys.local(), script)
     client = Client()
-    there = act(client, "export", all="true", q="status:failed", format="jsonl").headers["Location"]
-    [line] = body_of(client.get(there)).splitlines()
+    export = act(client, "export", all="true", q="status:failed", format="jsonl").headers["Location"]
+    [line] = body_of(client.get(export)).splitlines()
     assert json.loads(line)["status"] == "failed"
 
 
@@ -231,9 +235,9 @@ def test_the_menu_shows_where_one_is(me: Actor, rf: RequestFactory) -> None:
 
 
 def test_the_bar_of_actions_is_a_form_without_scripts(me: Actor, rf: RequestFactory) -> None:
-    given = {"place": LOGS, "text": "status:failed", "select_mode": True, "can_run": True}
-    bar = render_to_string("logs/_bulk_actions.html", given, rf.get("/logs/"))
+    context = {"place": LOGS, "text": "status:failed", "select_mode": True, "can_run": True}
+    bar = render_to_string("logs/_bulk_actions.html", context, rf.get("/logs/"))
     assert unsafe(bar) == []
-    assert {one["value"] for one in elements(bar, "button") if one.get("name") == "action"} == {
+    assert {button["value"] for button in elements(bar, "button") if button.get("name") == "action"} == {
         *("tag", "untag", "compare", "export", "delete")
     }

@@ -72,8 +72,8 @@ def test_it_shows_a_turn_as_a_row(client: Client, me: Actor, session: int) -> No
     )
     page = get(client)
     row = words_of(page[page.index("data-rows") :].split("</tbody>")[0])
-    for shown in ("support", "refund-8841", "Where is my refund?", "It is on its way.", "1.9 s", "1,204", "completed"):
-        assert shown in row
+    for text in ("support", "refund-8841", "Where is my refund?", "It is on its way.", "1.9 s", "1,204", "completed"):
+        assert text in row
     assert f'href="/turns/{turn}/"' in page
     assert "2 steps: 1 inference, 1 tool" in row
     assert page.count("<rect class=") == 2
@@ -249,9 +249,9 @@ def test_it_knows_no_page_beside_what_is_no_turn(client: Client, me: Actor) -> N
 
 def test_it_asks_the_database_as_often_for_many_rows_as_for_one(client: Client, me: Actor, session: int) -> None:
     def count() -> int:
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as queries:
             get(client)
-        return len(asked)
+        return len(queries)
 
     log_turn(me, session, "Hello", steps=[Worked(), Worked("lookup")])
     get(client)  # what is cached for the process is read now

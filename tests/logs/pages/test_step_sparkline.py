@@ -96,7 +96,7 @@ def test_it_says_in_words_what_it_shows() -> None:
     st.floats(min_value=0, max_value=1e9),
 )
 def test_it_stays_in_its_place(steps: list[StepMark], elapsed_ms: float) -> None:
-    for each in strip(row(*steps), elapsed_ms).marks:
-        assert 0 <= each.x <= each.x + each.width <= WIDTH + 0.2
-        assert 0 <= each.y <= each.y + each.height <= HEIGHT + 0.2
-        assert each.width >= 0
+    for rectangle in strip(row(*steps), elapsed_ms).marks:
+        assert 0 <= rectangle.x <= rectangle.x + rectangle.width <= WIDTH + 0.2
+        assert 0 <= rectangle.y <= rectangle.y + rectangle.height <= HEIGHT + 0.2
+        assert rectangle.width >= 0

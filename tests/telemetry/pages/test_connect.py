@@ -54,11 +54,11 @@ def test_every_way_has_lines_with_this_servers_address(client: Client, me: Actor
     assert copied
     assert way == "files" or BASE in copied
     assert "ask_" not in page  # nobody asks for a key here
-    [shown] = [each["data-cursor"] for each in elements(page, "div") if "data-connect" in each]
-    assert [each["href"] for each in elements(page, "a") if "aria-current" in each and "with=" in each["href"]] == [
-        f"?with={way}&since={shown}"
-    ]
-    assert shown in get(client, f"/connect/?with={way}&since={shown}")
+    [cursor] = [element["data-cursor"] for element in elements(page, "div") if "data-connect" in element]
+    assert [
+        element["href"] for element in elements(page, "a") if "aria-current" in element and "with=" in element["href"]
+    ] == [f"?with={way}&since={cursor}"]
+    assert cursor in get(client, f"/connect/?with={way}&since={cursor}")
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "files"])
@@ -75,9 +75,9 @@ def test_lines_have_a_place_for_a_key_where_one_is_asked_for(
 
 
 def test_a_key_from_there_may_only_report(client: Client, me: Actor) -> None:
-    chosen = [each["value"] for each in elements(get(client, "/keys/?may=ingest"), "input") if "checked" in each]
+    chosen = [box["value"] for box in elements(get(client, "/keys/?may=ingest"), "input") if "checked" in box]
     assert chosen == ["ingest"]
-    chosen = [each["value"] for each in elements(get(client, "/keys/?may=<b>"), "input") if "checked" in each]
+    chosen = [box["value"] for box in elements(get(client, "/keys/?may=<b>"), "input") if "checked" in box]
     assert chosen == ["read", "run"]
 
 
@@ -135,8 +135,8 @@ def test_guides_are_in_the_language_of_the_reader(client: Client, me: Actor) -> 
 
 def trials() -> list[tuple[str, str]]:
     """The programs that `tests.sdks` runs, each with the name of the way that it goes."""
-    found = (Path(sdks.__file__).parent).glob("*/expected.toml")
-    return sorted((str(one.parent), tomllib.loads(one.read_text())["way"]) for one in found)
+    files = (Path(sdks.__file__).parent).glob("*/expected.toml")
+    return sorted((str(file.parent), tomllib.loads(file.read_text())["way"]) for file in files)
 
 
 def test_every_way_of_code_is_tried_with_the_real_thing() -> None:
@@ -156,14 +156,16 @@ def test_what_is_tried_is_what_is_copied(client: Client, me: Actor, folder: str,
 
 
 def _imports(code: str) -> set[tuple[str, str]]:
-    found = [one for one in ast.parse(code).body if isinstance(one, ast.Import | ast.ImportFrom)]
-    return {(getattr(one, "module", None) or "", name.name) for one in found for name in one.names}
+    imports = [node for node in ast.parse(code).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    return {(getattr(node, "module", None) or "", name.name) for node in imports for name in node.names}
 
 
 def _lines(code: str) -> set[str]:
     own = ("my-agent", "conversation-1", "Hello!", "...", BASE)
-    told = (line.strip() for line in code.splitlines())
-    return {line for line in told if not line.startswith(("import ", "from ")) and not any(one in line for one in own)}
+    lines = (line.strip() for line in code.splitlines())
+    return {
+        line for line in lines if not line.startswith(("import ", "from ")) and not any(name in line for name in own)
+    }
 
 
 # --------------------------------------------------------------------------------------------- waiting
@@ -173,9 +175,9 @@ def test_it_waits_until_the_first_turn_has_come(client: Client, me: Actor) -> No
     tell(me, *reports.turn(1))
     page = get(client, "/connect/")
     assert "Waiting for the first span…" in words(page)
-    [shown] = [each for each in elements(page, "div") if "data-connect" in each]
-    assert feed_cursor.seq_of(me, shown["data-cursor"]) == changes.latest()
-    refresh = next(each["href"] for each in elements(page, "a") if "data-refresh" in each)
+    [panel] = [element for element in elements(page, "div") if "data-connect" in element]
+    assert feed_cursor.seq_of(me, panel["data-cursor"]) == changes.latest()
+    refresh = next(element["href"] for element in elements(page, "a") if "data-refresh" in element)
     make_turn(me, "say one of ours")
     assert "Waiting for the first span…" in words(get(client, f"/connect/{refresh}"))
     tell(me, *reports.turn(2, "Is it cold?"))
@@ -200,10 +202,10 @@ def test_others_turns_are_no_answer(client: Client, me: Actor, make_user: Any, s
     owner, stranger = make_user("owner", teams=["red"]), make_user("stranger", teams=["green"])
     tell(owner, *reports.turn(1))
     settings.REQUIRE_LOGIN = True
-    for who, came in ((owner, True), (stranger, False)):
+    for who, has_arrived in ((owner, True), (stranger, False)):
         client.force_login(User.objects.get(username=who.name))
         page = get(client, f"/connect/?since={feed_cursor.at(who, 0)}")
-        assert ("It works" in page, "What came so far" in page) == (came, came)
+        assert ("It works" in page, "What came so far" in page) == (has_arrived, has_arrived)
 
 
 @pytest.mark.parametrize("page", ["/logs/", "/agents/"])
