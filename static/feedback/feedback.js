@@ -14,23 +14,14 @@ async function say(button) {
   const data = new FormData(form);
   data.append(button.name, button.value);
   const told = await post(button.getAttribute("formaction") ?? url, data, data.get("csrfmiddlewaretoken"));
-  const place = focused();
   if (button.name === "act" && !button.closest(".step")) clear(button.value);
   for (const part of nodes(told.parts.join("")).querySelectorAll("[data-part]")) put(part);
-  place?.()?.focus({ preventScroll: true });
 }
 
 // What was sent is no longer being written.
 function clear(act) {
   const kind = ["tag", "enter"].includes(act) ? "tag" : "comment";
   for (const field of section.querySelectorAll(`[name^="${kind}:"]`)) field.value = "";
-}
-
-// A thumb that is rendered again keeps the focus.
-function focused() {
-  const { thumb } = document.activeElement?.dataset ?? {};
-  const part = document.activeElement?.closest("[data-part]")?.dataset.part;
-  return thumb && part && (() => document.querySelector(`[data-part="${part}"] [data-thumb="${thumb}"]`));
 }
 
 form?.addEventListener("submit", async (event) => {

@@ -1,7 +1,8 @@
 // The rows of the list and where they go: a row's place follows from its id, ids being in the order
 // of time. Rows come as the server renders them.
 
-import { element, replace } from "../uikit/fragments.js";
+import { element } from "../uikit/fragments.js";
+import { morph } from "../uikit/morph.js";
 
 const MOST = 200; // rows kept on the page
 
@@ -27,18 +28,10 @@ export function isNew({ type, id }) {
 export function apply({ type, id, html }, gently) {
   const row = rowOf(id);
   if (type === "gone") leave(row, gently);
-  else if (row) renew(row, html);
+  else if (row) morph(row, element(html));
   else if (atTop && belongs(id)) insert(id, html);
+  rowOf(id)?.dispatchEvent(new Event("rowchange", { bubbles: true }));
   showEmpty();
-}
-
-// The box that chooses a row was put in by a script: it goes along, with its focus.
-function renew(row, html) {
-  const pick = row.querySelector(".pick");
-  const isFocused = pick?.contains(document.activeElement);
-  const fresh = replace(row, html);
-  if (pick && !fresh.querySelector(".pick")) fresh.cells[0].prepend(pick);
-  if (isFocused) fresh.querySelector(".pick input").focus({ preventScroll: true });
 }
 
 function insert(id, html) {

@@ -3,8 +3,8 @@
 // and with a modifier key a row leads to its page.
 
 import { fetchFragment, nodes } from "../uikit/fragments.js";
+import { morph } from "../uikit/morph.js";
 import { isTyping } from "./query-bar.js";
-import { reconcile } from "../uikit/reconcile.js";
 
 const WIDE = matchMedia("(min-width: 1100px)");
 const SOON_MS = 400;
@@ -26,7 +26,7 @@ async function show(link) {
   if (asked !== wanted) return;
   if (html === null) return void location.assign(link.href);
   mark(link);
-  if (asked === url) return reconcile(body, nodes(html)); // its reader is in the middle of it
+  if (asked === url) return morph(body, nodes(html), { children: true }); // its reader is in the middle of it
   url = asked;
   body.replaceChildren(nodes(html));
   panel.hidden = false;
@@ -41,8 +41,7 @@ function scrollTo(step) {
 
 function mark(link) {
   for (const row of list.querySelectorAll("[aria-selected]")) row.removeAttribute("aria-selected");
-  const { id } = link.closest("tr").dataset; // of a row that may have been rendered again since
-  list.querySelector(`tr[data-id="${CSS.escape(id)}"]`)?.setAttribute("aria-selected", "true");
+  link.closest("tr").setAttribute("aria-selected", "true");
 }
 
 function close() {
@@ -55,17 +54,11 @@ function close() {
 }
 
 // What is shown changes while it runs: a moment after its row did.
-new MutationObserver((changes) => {
-  if (!isOpen()) return;
-  const id = body.querySelector("[data-peek-of]")?.dataset.peekOf;
-  const touched = changes.some(({ addedNodes }) => [...addedNodes].some((node) => node.dataset?.id === id));
-  if (!touched) return;
+list.addEventListener("rowchange", ({ target: row }) => {
+  if (!isOpen() || body.querySelector("[data-peek-of]")?.dataset.peekOf !== row.dataset.id) return;
   clearTimeout(timer);
-  timer = setTimeout(() => {
-    const link = list.querySelector(`tr[data-id="${CSS.escape(id)}"] a[data-peek]`);
-    if (link && isOpen()) show(link);
-  }, SOON_MS);
-}).observe(list, { childList: true });
+  timer = setTimeout(() => isOpen() && row.isConnected && show(rowLink(row)), SOON_MS);
+});
 
 list.addEventListener("click", (event) => {
   const link = rowLink(event.target);

@@ -4,7 +4,8 @@
 // A delta says at which character of its channel it begins; characters are code points, as the
 // server counts them, not UTF-16 units. What is there already is dropped or trimmed.
 
-import { element, replace } from "../uikit/fragments.js";
+import { element } from "../uikit/fragments.js";
+import { morph } from "../uikit/morph.js";
 
 const NEAR = 80; // pixels from the end that count as being there
 const DOCUMENT_END = {
@@ -25,7 +26,6 @@ export class Steps {
   constructor(list, end = DOCUMENT_END) {
     this.list = list;
     this.end = end;
-    this.lengths = new WeakMap(); // slot → code points in it
   }
 
   /** Apply events in order; a reader who was at the end stays there. Says whether they were. */
@@ -45,31 +45,22 @@ export class Steps {
 
   place({ step, number, html }) {
     const old = this.card(step);
-    if (old) return this.renew(old, html);
     const fresh = element(html);
+    if (old) return morph(old, fresh);
     const next = [...this.list.querySelectorAll("[data-step]")].find((each) => Number(each.dataset.number) > number);
     this.list.insertBefore(fresh, next ?? null);
   }
 
-  // What the reader has begun to write into a waiting card stays.
-  renew(old, html) {
-    const written = new Map([...old.querySelectorAll("textarea")].map((each) => [each.id, each.value]));
-    const fresh = replace(old, html);
-    for (const [id, value] of written) {
-      const field = fresh.querySelector(`#${CSS.escape(id)}`);
-      if (field) field.value = value;
-    }
-  }
-
+  // Appended, not morphed: a token costs the same however long the text has become.
   type({ step, channel, index, offset, text }) {
     const card = this.card(step);
     if (!card || !("open" in card.dataset)) return; // it is whole already
     const slot = slotOf(card, channel, index);
-    const have = this.lengths.get(slot) ?? Number(slot.dataset.length);
+    const have = Number(slot.dataset.length);
     const letters = Array.from(text);
     if (offset > have || offset + letters.length <= have) return;
     slot.append(letters.slice(have - offset).join(""));
-    this.lengths.set(slot, offset + letters.length);
+    slot.dataset.length = offset + letters.length;
     const hidden = slot.closest("[data-slot][hidden]");
     if (hidden) hidden.hidden = false;
   }

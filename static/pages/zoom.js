@@ -27,9 +27,9 @@ function show(start, end) {
 async function open(query) {
   const html = await fetchFragment(`/turns/${turn}/parts/${query}`).catch(() => null);
   if (!html) return location.assign(query);
-  const key = document.activeElement?.closest(".moves a")?.dataset.key;
+  const moves = document.activeElement?.closest(".moves a");
   put(nodes(html).querySelector("[data-part=timeline][data-wide]"));
-  if (key) (timeline()?.querySelector(`.moves [data-key="${key}"]`) ?? timeline()?.querySelector(".moves a"))?.focus();
+  if (moves && !moves.isConnected) timeline()?.querySelector(".moves a")?.focus(); // there is no further that way
   history.pushState(null, "", query);
 }
 

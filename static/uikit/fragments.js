@@ -20,22 +20,6 @@ export function element(html) {
   return nodes(html).firstElementChild;
 }
 
-/** Put a fragment in the place of an element and return what now stands there. Focus that was
-    inside goes to the same link or control of the new one; nothing scrolls. */
-export function replace(old, html) {
-  const fresh = element(html);
-  if (!fresh) return old;
-  const focused = old.contains(document.activeElement) ? document.activeElement : null;
-  old.replaceWith(fresh);
-  if (focused) counterpart(focused, fresh)?.focus({ preventScroll: true });
-  return fresh;
-}
-
-function counterpart(focused, fresh) {
-  if (focused.id) return fresh.querySelector(`#${CSS.escape(focused.id)}`) ?? document.getElementById(focused.id);
-  return fresh.querySelector(`${focused.localName}:not([tabindex="-1"])`) ?? fresh;
-}
-
 /** Fetch a fragment by its URL. Resolves to its text, or null when the answer was not a success. */
 export async function fetchFragment(url, options = {}) {
   const answer = await fetch(url, { headers: { Accept: "text/html" }, ...options });

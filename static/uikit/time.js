@@ -21,7 +21,7 @@ const SPANS = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
 /** Put all times inside ``root`` into the reader's zone. */
 export function localise(root) {
   for (const each of root.querySelectorAll("time[datetime]")) show(each);
-  for (const each of root.querySelectorAll("[data-elapsed]")) begun.set(each, performance.now());
+  for (const each of root.querySelectorAll("[data-elapsed]")) each.dataset.begun = performance.now(); // an attribute, for copies have it too
 }
 
 function show(time) {
@@ -63,12 +63,9 @@ export function duration(ms) {
   return `${days.format(Math.floor(whole / 86_400))} d ${String(Math.floor(whole / 3600) % 24).padStart(2, "0")} h`;
 }
 
-const begun = new WeakMap();
-
 function tick() {
   for (const each of document.querySelectorAll("[data-elapsed]")) {
-    const since = performance.now() - (begun.get(each) ?? performance.now());
-    each.textContent = duration(Number(each.dataset.elapsed) + since);
+    each.textContent = duration(Number(each.dataset.elapsed) + performance.now() - Number(each.dataset.begun));
   }
   for (const each of document.querySelectorAll("time[data-ago]")) show(each);
 }

@@ -112,6 +112,21 @@ def test_a_time_that_is_being_written_stays(open_page: Open, caller: Caller) -> 
     expect(start).to_have_value("2026-01-02T03:04")
 
 
+def test_a_filter_in_focus_stays_in_focus_where_others_come_before_it(open_page: Open, caller: Caller) -> None:
+    talk = Talk(caller)
+    talk.say("One")
+    page = live(open_page(f"/logs/?q=agent:{talk.agent}", **DESK))
+    total = page.locator("[data-part=sums]").get_by_role("definition").first
+    expect(total).to_have_text("1")
+    link = page.locator("[data-part=filters] a.facet-pick", has_text="completed")
+    link.focus()
+    for _ in range(2):  # so that there are more that failed: they are listed first
+        talk.aside().say(script("fail"))
+    expect(total).to_have_text("3")
+    expect(page.locator("[data-part=filters] section:has-text('Status') a.facet-pick").first).to_contain_text("failed")
+    expect(link).to_be_focused()
+
+
 def test_values_that_come_late_stay_away_from_a_bar_that_was_left(open_page: Open) -> None:
     page = open_page("/logs/", **DESK)
     asked: list[Route] = []
