@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, cast
 
 from asgiref.sync import markcoroutinefunction
@@ -41,6 +43,14 @@ CSP_API = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 API_PATHS = ("/v1/", "/v1alpha/", "/langsmith/", "/api/public/")
 """Paths of the APIs, where no cookies are read."""
+
+UNTRUSTED_PATHS = ("/admin/", "/docs/")
+"""Paths of pages with scripts of others, which know no Trusted Types."""
+
+SWAGGER_UI = Path(str(find_spec("drf_spectacular_sidecar").origin)).parent.joinpath(  # type: ignore[union-attr]  # installed
+    "static/drf_spectacular_sidecar/swagger-ui-dist"
+)
+"""Files served from their package as they are: to hash and compress them too would double the time of a first start."""
 
 PAGE_METHODS = ("GET", "HEAD", "POST")
 """API views check their own methods; a page would treat any other as GET, and Django checks no CSRF token on TRACE."""
@@ -105,7 +115,7 @@ class GuardMiddleware(_Async):
         headers = response.headers
         if is_api(path):
             headers.setdefault("Content-Security-Policy", CSP_API)
-        elif path.startswith("/admin/"):
+        elif path.startswith(UNTRUSTED_PATHS):
             headers.setdefault("Content-Security-Policy", CSP_PAGE)
         else:
             headers.setdefault("Content-Security-Policy", CSP_TRUSTED)
@@ -127,6 +137,7 @@ class StaticMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]  # untyped
 
     def __init__(self, get_response: GetResponse) -> None:
         super().__init__(get_response)
+        self.add_files(str(SWAGGER_UI), prefix=f"{settings.STATIC_URL}swagger-ui/")
         markcoroutinefunction(cast(Any, self))
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:

@@ -1,31 +1,37 @@
-// Finding an operation: hides those whose words, method or path do not hold what is typed.
+// The description of the API, shown by Swagger UI in the theme of the page. An operation that is tried goes to this
+// server alone (the page's policy allows no other), with the key that was typed, which is stored nowhere.
 
-const box = document.querySelector("[data-docs-find]");
-const input = box?.querySelector("input");
+const root = document.documentElement;
+const place = document.querySelector("[data-docs]");
+const darkSystem = matchMedia("(prefers-color-scheme: dark)");
 
-function holds(element, wanted) {
-  return wanted.every((word) => element.dataset.words.includes(word));
+function showTheme() {
+  const theme = root.dataset.theme;
+  root.classList.toggle("dark-mode", theme === "dark" || (theme !== "light" && darkSystem.matches));
 }
 
-function show() {
-  const wanted = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-  for (const each of document.querySelectorAll("[data-operation]")) {
-    each.hidden = !holds(each, wanted);
-    const link = document.querySelector(`[data-docs-side] a[href="#${each.id}"]`);
-    if (link) link.parentElement.hidden = each.hidden;
-  }
-  for (const list of document.querySelectorAll("[data-docs-side] ul")) {
-    list.hidden = list.previousElementSibling.hidden = !list.querySelector("li:not([hidden])");
-  }
-  for (const group of document.querySelectorAll(".docs-group:has([data-operation])")) {
-    group.hidden = !group.querySelector("[data-operation]:not([hidden])");
-  }
+async function describe() {
+  const spec = await (await fetch(place.dataset.docs)).json();
+  if (!("keyNeeded" in place.dataset)) return spec;
+  const key = { type: "http", scheme: "bearer", description: document.querySelector(".docs-key").firstChild.textContent.trim() };
+  return { ...spec, security: [{ key: [] }], components: { ...spec.components, securitySchemes: { key } } };
 }
 
-if (box) {
-  for (const each of document.querySelectorAll("[data-operation]")) {
-    each.dataset.words = `${each.querySelector("h3").textContent} ${each.querySelector(".route").textContent}`.toLowerCase();
-  }
-  box.hidden = false;
-  input.addEventListener("input", show);
-}
+showTheme();
+darkSystem.addEventListener("change", showTheme);
+new MutationObserver(showTheme).observe(root, { attributeFilter: ["data-theme"] });
+
+window.SwaggerUIBundle({
+  spec: await describe(),
+  domNode: place,
+  deepLinking: true,
+  displayOperationId: true,
+  displayRequestDuration: true,
+  docExpansion: "none", // beyond 150 open rows it draws only those in sight, which no search of the browser finds
+  defaultModelsExpandDepth: 0,
+  filter: true,
+  syntaxHighlight: { activated: false }, // its colours are of one theme
+  persistAuthorization: false,
+  validatorUrl: null,
+  plugins: [() => ({ wrapComponents: { InfoContainer: () => () => null } })], // the page has a head of its own
+});

@@ -45,7 +45,7 @@ def pages(caller: Caller) -> list[str]:
     return [
         *("/logs/", "/logs/?q=status:failed", "/logs/?q=nothing_is_called_so", "/agents/"),
         *("/", "/?period=1h", "/prices/", f"/agents/{one['agent_id']}/revisions/"),
-        *("/keys/", "/docs/", f"/agents/{one['agent_id']}/", *some),
+        *("/keys/", f"/agents/{one['agent_id']}/", *some),
         *("/connect/", "/connect/?with=claude-code&since=0", *elsewhere_pages(caller)),
     ]
 
