@@ -205,9 +205,12 @@ def test_a_server_under_load_comes_to_rest(start_server: Callable[..., ServerPro
         eventually(lambda: unfinished(server) == 0, QUIET_S)
 
     play(WARM)
-    warm = settled(server)
-    play(ROUNDS)
-    rest = settled(server)
-    assert is_back(rest, warm), (warm, rest)
-    assert rest.memory - warm.memory < GROWTH, (warm, rest)
+    rests = [settled(server)]
+    for _ in range(3):  # a pool starts a thread when it first needs one more, and keeps it; a leak grows each time
+        play(ROUNDS)
+        rests.append(settled(server))
+        if is_back(rests[-1], rests[-2]):
+            break
+    assert is_back(rests[-1], rests[-2]), rests
+    assert rests[-1].memory - rests[-2].memory < GROWTH, rests
     assert len(server.log) < 20_000, server.log[-2000:]
