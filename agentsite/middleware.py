@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable
-from importlib.util import find_spec
-from pathlib import Path
+from importlib.metadata import distribution
 from typing import Any, cast
 
 from asgiref.sync import markcoroutinefunction
@@ -47,8 +46,8 @@ API_PATHS = ("/v1/", "/v1alpha/", "/langsmith/", "/api/public/")
 UNTRUSTED_PATHS = ("/admin/", "/docs/")
 """Paths of pages with scripts of others, which know no Trusted Types."""
 
-SWAGGER_UI = Path(str(find_spec("drf_spectacular_sidecar").origin)).parent.joinpath(  # type: ignore[union-attr]  # installed
-    "static/drf_spectacular_sidecar/swagger-ui-dist"
+SWAGGER_UI = distribution("drf-spectacular-sidecar").locate_file(
+    "drf_spectacular_sidecar/static/drf_spectacular_sidecar/swagger-ui-dist"
 )
 """Files served from their package as they are: to hash and compress them too would double the time of a first start."""
 

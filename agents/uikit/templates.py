@@ -6,6 +6,7 @@ A template may use what is registered here, the variables of its caller and, whe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -18,7 +19,6 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, get_language_info, gettext, ngettext, npgettext, pgettext
 from jinja2 import BaseLoader, Environment, StrictUndefined, Template
-from jinja2.environment import TemplateModule
 from markupsafe import Markup
 
 from agents.base.subjects import is_installed
@@ -44,7 +44,7 @@ def environment(**options: Any) -> Environment:
 
 def _translate(message: str, **values: Any) -> Markup:
     """Translate a message; values for its placeholders are escaped."""
-    return Markup(elements.translation(get_language(), message)) % values  # noqa: S704 - a text of ours
+    return Markup(elements.translation(get_language(), message)) % values  # noqa: S704 - the text is of our catalogues, % escapes the values
 
 
 def url_for(name: str, *args: Any) -> str:
@@ -108,10 +108,10 @@ def fragment_with_variables(template: str, **values: Any) -> tuple[SafeString, d
     return SafeString(html), context.get_exported()
 
 
-def macros(template: str) -> TemplateModule:
-    """Return the macros of a template, which may be called from here. What it does outside of them, it does once."""
-    module: TemplateModule = _compiled(template).module
-    return module
+def macro(template: str, name: str) -> Callable[..., str]:
+    """Return a macro of a template. What the template does outside of its macros, it does once."""
+    function: Callable[..., str] = getattr(_compiled(template).module, name)
+    return function
 
 
 @cache

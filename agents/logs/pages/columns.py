@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_noop
 
 from agents.query.tree import Level
-from agents.uikit.templates import macros
+from agents.uikit.templates import macro
 
 Kind = Literal["time", "name", "text", "chart", "number", "id", "label", "state"]
 """What is in a column: it has the looks and the width of its kind. ``text`` takes the width that the others leave."""
@@ -151,8 +151,7 @@ def hidden_positions(list_columns: list[ListColumn]) -> str:
 @cache
 def cells(level: Level) -> tuple[tuple[SafeString, Callable[[Any], str]], ...]:
     """Return the classes and the macro of each column of a level."""
-    templates = macros("logs/_cells.html")
-    return tuple((SafeString(column.classes), getattr(templates, column.cell)) for column in COLUMNS[level])
+    return tuple((SafeString(column.classes), macro("logs/_cells.html", column.cell)) for column in COLUMNS[level])
 
 
 def _visible(request: HttpRequest, level: Level) -> set[str]:

@@ -23,7 +23,7 @@ from agents.query.tree import FreeText, Level, Query, SearchPhrase, leaves
 from agents.responses.wire import citations
 from agents.uikit import format, highlight
 from agents.uikit.highlight import Phrase, SearchPhrases, TextPart
-from agents.uikit.templates import macros
+from agents.uikit.templates import macro
 
 _MAX_ERROR = 300
 """Characters of an error in a row; the turn's page has the full text."""
@@ -113,7 +113,7 @@ class RowView:
 def _draw(level: Level, view: RowView) -> str:
     """Draw a row cell by cell. A loop in a template would cost a tenth more, and rows are drawn by the hundred."""
     drawn = "".join([f'<td role="cell" class="{classes}">{cell(view)}</td>\n' for classes, cell in cells(level)])
-    start = macros("logs/_cells.html").row_start(view)  # type: ignore[attr-defined]  # a macro
+    start = macro("logs/_cells.html", "row_start")(view)
     return SafeString(f"{start}{drawn}</tr>\n")
 
 

@@ -14,18 +14,19 @@ from agents.query.tree import Level
 from agents.record.catalogue import CATALOGUE, RecordField
 from agents.uikit import format
 from agents.uikit.admin import cell_html
+from agents.uikit.admin.base import RecordAdmin
 
 
-class CatalogueValues:
+class CatalogueAdmin(RecordAdmin):
     """Adds a fieldset with every field of the ``level`` that has a column, but for those in ``shown``, which the page
-    shows in its own way. The last base class but `RecordAdmin`."""
+    shows in its own way."""
 
     level: Level
     shown: str
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         more = tuple(_cells(self.level, self.shown.split()))
-        own = super().get_fieldsets(request, obj)  # type: ignore[misc]  # of the admin's class behind it
+        own = super().get_fieldsets(request, obj)
         return (*own, (_("Further values"), {"fields": more})) if more else own
 
 

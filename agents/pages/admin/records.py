@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from agents.base import ids
 from agents.base.ids import Kind
 from agents.base.models.changes import Change, ChangeKind
-from agents.pages.admin.catalogue_values import CatalogueValues
+from agents.pages.admin.catalogue_values import CatalogueAdmin
 from agents.pages.admin.filters import (
     SessionFilter,
     SinceFilter,
@@ -35,7 +35,7 @@ from agents.uikit.admin.row_limits import MAX_SCANNED, newest_rows
 
 
 @admin.register(Step)
-class StepAdmin(DurationColumns, UsageColumns, StatusColumns, CatalogueValues, RecordAdmin):
+class StepAdmin(DurationColumns, UsageColumns, StatusColumns, CatalogueAdmin):
     kind = Kind.STEP
     level = "step"
     shown = (

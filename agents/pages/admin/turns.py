@@ -15,7 +15,7 @@ from agents.base.errors import QuerySyntax
 from agents.base.ids import Kind
 from agents.base.models.people import ApiKey
 from agents.logs.store.query import condition
-from agents.pages.admin.catalogue_values import CatalogueValues
+from agents.pages.admin.catalogue_values import CatalogueAdmin
 from agents.pages.admin.filters import (
     AgentFilter,
     ApiFilter,
@@ -40,7 +40,7 @@ PREVIEWS = TurnBody.all_objects.only("turn_id", "input_preview", "output_preview
 
 
 @admin.register(Turn)
-class TurnAdmin(DurationColumns, UsageColumns, StatusColumns, OwnershipColumns, CatalogueValues, RecordAdmin):
+class TurnAdmin(DurationColumns, UsageColumns, StatusColumns, OwnershipColumns, CatalogueAdmin):
     kind = Kind.TURN
     level = "turn"
     shown = (

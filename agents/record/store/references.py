@@ -228,6 +228,14 @@ class References:
         return table in RECORDS or any(self._followed(table, deletion))
 
 
+def _select(column: str, table: Table, condition: str) -> str:
+    return f"SELECT {column} FROM {table._meta.db_table} WHERE {condition}"  # noqa: S608 - the names are those of the models, the keys are bound
+
+
+def _delete(table: str, condition: str) -> Among:
+    return Among(f"DELETE FROM {table} WHERE {condition}")  # noqa: S608 - the names are those of the models, the keys are bound
+
+
 def _marks(column: str) -> str:
     return f"{column} IN ({{values}})"
 
@@ -247,22 +255,21 @@ def _read(reference: Reference) -> SelectAmong:
 def _delete_rows(table: Table) -> Iterator[Among]:
     """Yield the statements that delete the rows with some keys."""
     if search_table := _search_table(table):
-        yield Among(f"DELETE FROM {search_table} WHERE {_marks(_search_key())}")  # noqa: S608 - names of ours
-    yield Among(f"DELETE FROM {table._meta.db_table} WHERE {_marks(_key(table))}")  # noqa: S608 - names of ours
+        yield _delete(search_table, _marks(_search_key()))
+    yield _delete(table._meta.db_table, _marks(_key(table)))
 
 
 def _delete_referring(reference: Reference) -> Iterator[Among]:
     """Yield the statements that delete the rows that refer to some keys."""
     table, rows = reference.table, _referring(reference)
     if search_table := _search_table(table):
-        keys = f"SELECT {_key(table)} FROM {table._meta.db_table} WHERE {rows}"  # noqa: S608 - names of ours
-        yield Among(f"DELETE FROM {search_table} WHERE {_search_key()} IN ({keys})")  # noqa: S608 - names of ours
-    yield Among(f"DELETE FROM {table._meta.db_table} WHERE {rows}")  # noqa: S608 - names of ours
+        yield _delete(search_table, f"{_search_key()} IN ({_select(_key(table), table, rows)})")
+    yield _delete(table._meta.db_table, rows)
 
 
 def _clear(reference: Reference) -> Among:
     column = reference.field.column
-    return Among(f"UPDATE {reference.table._meta.db_table} SET {column} = NULL WHERE {_referring(reference)}")  # noqa: S608 - names of ours
+    return Among(f"UPDATE {reference.table._meta.db_table} SET {column} = NULL WHERE {_referring(reference)}")  # noqa: S608 - the names are those of the models, the keys are bound
 
 
 def _referring(reference: Reference) -> str:
@@ -272,11 +279,11 @@ def _referring(reference: Reference) -> str:
     if reference.is_indexed:
         return rows
     first, *others = reference.within
-    container = f"SELECT {first.column} FROM {reference.target._meta.db_table} WHERE {_marks(_key(reference.target))}"  # noqa: S608 - names of ours
+    container = _select(first.column, reference.target, _marks(_key(reference.target)))
     for step in others:
-        container = f"SELECT {step.column} FROM {step.model._meta.db_table} WHERE {_key(step.model)} IN ({container})"  # noqa: S608 - names of ours
+        container = _select(step.column, step.model, f"{_key(step.model)} IN ({container})")
     for step in reversed(others):
-        container = f"SELECT {_key(step.model)} FROM {step.model._meta.db_table} WHERE {step.column} IN ({container})"  # noqa: S608 - names of ours
+        container = _select(_key(step.model), step.model, f"{step.column} IN ({container})")
     return f"{first.column} IN ({container}) AND {rows}"
 
 
