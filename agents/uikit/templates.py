@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.template import engines
+from django.template.backends.jinja2 import Jinja2
 from django.template.defaultfilters import truncatechars
 from django.template.loader import get_template
 from django.templatetags.static import static
@@ -117,7 +118,7 @@ def macro(template: str, name: str) -> Callable[..., str]:
 @cache
 def pages_of(folder: str) -> tuple[str, ...]:
     """Return the templates in a folder, without those that are parts of others."""
-    loader: BaseLoader = engines["jinja2"].env.loader  # type: ignore[attr-defined]  # of this backend
+    loader = cast(BaseLoader, cast(Jinja2, engines["jinja2"]).env.loader)
     return tuple(name for name in loader.list_templates() if name.startswith(f"{folder}/") and "/_" not in name)
 
 

@@ -17,7 +17,6 @@ from typing import Any
 
 from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
-from django.db import connection
 from django.db.models import CASCADE, DO_NOTHING, SET_NULL, CompositePrimaryKey, Model, Q, UniqueConstraint
 from django.db.models.fields.related import ForeignKey
 
@@ -25,6 +24,7 @@ from agents.base.store.sql import Among, SelectAmong
 from agents.record.models.agents import Session
 from agents.record.models.references import DeletionRule, OnDelete, PlainReference
 from agents.record.models.turns import Response, Step, Turn
+from agents.record.store import search
 
 Table = type[Model]
 _Key = ForeignKey[Any, Any]
@@ -255,7 +255,7 @@ def _read(reference: Reference) -> SelectAmong:
 def _delete_rows(table: Table) -> Iterator[Among]:
     """Yield the statements that delete the rows with some keys."""
     if search_table := _search_table(table):
-        yield _delete(search_table, _marks(_search_key()))
+        yield _delete(search_table, _marks(search.key_column()))
     yield _delete(table._meta.db_table, _marks(_key(table)))
 
 
@@ -263,7 +263,7 @@ def _delete_referring(reference: Reference) -> Iterator[Among]:
     """Yield the statements that delete the rows that refer to some keys."""
     table, rows = reference.table, _referring(reference)
     if search_table := _search_table(table):
-        yield _delete(search_table, f"{_search_key()} IN ({_select(_key(table), table, rows)})")
+        yield _delete(search_table, f"{search.key_column()} IN ({_select(_key(table), table, rows)})")
     yield _delete(table._meta.db_table, rows)
 
 
@@ -289,10 +289,6 @@ def _referring(reference: Reference) -> str:
 
 def _search_table(table: Table) -> str:
     return getattr(table, "search_table", "")
-
-
-def _search_key() -> str:
-    return "rowid" if connection.vendor == "sqlite" else "id"
 
 
 def read_models() -> References:

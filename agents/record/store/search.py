@@ -72,13 +72,13 @@ def index_answer(turn: int, output_text: str, problem: str = "") -> None:
     columns = [*parts, *(f"{part}_words" for part in parts if connection.vendor == "postgresql")]
     vectors = [_vector(tokens) for tokens in parts.values()] if connection.vendor == "postgresql" else []
     marks = ", ".join(f"{column} = %s{'::tsvector' if column.endswith('_words') else ''}" for column in columns)
-    execute(f"UPDATE agents_turn_search SET {marks} WHERE {_key()} = %s", *parts.values(), *vectors, turn)  # noqa: S608 - columns and marks of ours, values bound
+    execute(f"UPDATE agents_turn_search SET {marks} WHERE {key_column()} = %s", *parts.values(), *vectors, turn)  # noqa: S608 - columns and marks of ours, values bound
 
 
 def _steps_of(turn: int) -> list[StepTokens]:
     sql = (
         "SELECT said, args, result, problem FROM agents_step_search AS found "  # noqa: S608 - constants
-        f"JOIN agents_step AS step ON step.id = found.{_key()} WHERE step.turn_id = %s ORDER BY step.number"
+        f"JOIN agents_step AS step ON step.id = found.{key_column()} WHERE step.turn_id = %s ORDER BY step.number"
     )
     with connection.cursor() as cursor:
         cursor.execute(sql, [turn])
@@ -151,10 +151,11 @@ def remove(turns: list[int], steps: list[int]) -> None:
     for table, keys in (("agents_turn_search", turns), ("agents_step_search", steps)):
         for start in range(0, len(keys), MAX_VALUES):
             batch = keys[start : start + MAX_VALUES]
-            execute(f"DELETE FROM {table} WHERE {_key()} IN ({', '.join(['%s'] * len(batch))})", *batch)  # noqa: S608 - constants
+            execute(f"DELETE FROM {table} WHERE {key_column()} IN ({', '.join(['%s'] * len(batch))})", *batch)  # noqa: S608 - constants
 
 
-def _key() -> str:
+def key_column() -> str:
+    """Return the name of the column with the key of a full-text table."""
     return "rowid" if connection.vendor == "sqlite" else "id"
 
 
@@ -207,22 +208,22 @@ def holding(table: Table, texts: Sequence[str], part: str, keys: KeyRange = ALL)
         )
     else:
         condition, value = f"{part}_words @@ %s::tsquery", " & ".join(f"({_tsquery(text, False)})" for text in phrases)
-    sql = f"SELECT {_key()} FROM agents_{table}_search WHERE {condition}{_range(*keys)}"  # noqa: S608 - constants
+    sql = f"SELECT {key_column()} FROM agents_{table}_search WHERE {condition}{_range(*keys)}"  # noqa: S608 - constants
     return RawSQL(sql, [value])  # noqa: S611 - bound
 
 
 def newest(subquery: RawSQL, limit: int) -> list[int]:
     """Return the newest keys that a subquery finds."""
     with connection.cursor() as cursor:
-        cursor.execute(f"{subquery.sql} ORDER BY {_key()} DESC LIMIT {int(limit)}", subquery.params)
+        cursor.execute(f"{subquery.sql} ORDER BY {key_column()} DESC LIMIT {int(limit)}", subquery.params)
         return [row[0] for row in cursor.fetchall()]
 
 
 def _range(since: int, until: int | None, among: Sequence[int] | None = None) -> str:
     if among is not None:
-        return f" AND {_key()} IN ({', '.join(str(int(key)) for key in among)})"
-    first = f" AND {_key()} >= {int(since)}" if since else ""
-    return first if until is None else f"{first} AND {_key()} < {int(until)}"
+        return f" AND {key_column()} IN ({', '.join(str(int(key)) for key in among)})"
+    first = f" AND {key_column()} >= {int(since)}" if since else ""
+    return first if until is None else f"{first} AND {key_column()} < {int(until)}"
 
 
 def _is_scanned(keys: tuple[int, int | None] | KeyRange) -> bool:
@@ -242,7 +243,7 @@ def _scan(table: Table, phrases: Sequence[tuple[str, bool]], parts: Sequence[str
 def _substring(table: Table, text: str, parts: Sequence[str], key_condition: str) -> RawSQL:
     function = "instr({0}, %s)" if connection.vendor == "sqlite" else "strpos({0}, %s)"
     condition = " OR ".join(f"{function.format(part)} > 0" for part in parts)
-    sql = f"SELECT {_key()} FROM agents_{table}_search WHERE ({condition}){key_condition}"  # noqa: S608 - constants
+    sql = f"SELECT {key_column()} FROM agents_{table}_search WHERE ({condition}){key_condition}"  # noqa: S608 - constants
     return RawSQL(sql, [text] * len(parts))  # noqa: S611 - bound
 
 
@@ -256,14 +257,14 @@ def equal(table: Table, text: str, parts: Sequence[str]) -> RawSQL:
     else:
         condition = " OR ".join(f"{part}_words @@ %s::tsquery" for part in parts)
         values = [_tsquery(tokens, False)] * len(parts)
-    sql = f"SELECT {_key()} FROM agents_{table}_search WHERE ({condition}) AND ({same})"  # noqa: S608 - constants
+    sql = f"SELECT {key_column()} FROM agents_{table}_search WHERE ({condition}) AND ({same})"  # noqa: S608 - constants
     return RawSQL(sql, [*values, *[tokens] * len(parts)])  # noqa: S611 - bound
 
 
 def filled(table: Table, parts: Sequence[str] = ()) -> RawSQL:
     """Build a subquery of the turns, or steps, with any word in one of these parts, by default of all."""
     condition = " OR ".join(f"{part} <> ''" for part in parts or _PARTS[table])
-    return RawSQL(f"SELECT {_key()} FROM agents_{table}_search WHERE {condition}", [])  # noqa: S608, S611 - constants
+    return RawSQL(f"SELECT {key_column()} FROM agents_{table}_search WHERE {condition}", [])  # noqa: S608, S611 - constants
 
 
 def overflowing() -> list[int]:
