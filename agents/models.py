@@ -6,12 +6,15 @@ what is large or rarely read beside them (`TurnBody`, `StepDetail`).
 """
 
 from agents.base.models.changes import Change, ChangeKind
+from agents.base.models.fingerprints import SecretFingerprint
 from agents.base.models.people import ApiKey, GroupAttributes, User
+from agents.base.models.processes import Process
 from agents.base.models.scopes import Scope
 from agents.base.models.terms import Term
 from agents.feedback.models import Feedback, Rating
 from agents.knowledge.models.files import File, FileBlock
 from agents.knowledge.models.vector_dbs import Chunk, FileBatch, VectorDB, VectorDocument
+from agents.logs.models.retention import RetentionReceipt, RetentionRule
 from agents.logs.models.saved_views import SavedView
 from agents.logs.models.segments import Segment, SegmentColumn
 from agents.loop.models import RegisteredModel
@@ -24,7 +27,7 @@ from agents.record.models.tags import SessionTag, StepTag, TurnTag
 from agents.record.models.turns import Item, Response, Step, StepDetail, Turn, TurnBody, ValueBlock
 from agents.relay.models import ChatCompletion, CompletionStatus
 from agents.safety.models import Shield
-from agents.telemetry.models.imports import Import, ImportState
+from agents.telemetry.models.imports import Import, ImportBlock, ImportState
 from agents.telemetry.models.traces import SpanBatch, Trace, TraceLink
 from agents.tools.models import ToolGroup
 
@@ -48,14 +51,19 @@ __all__ = [
     "Fork",
     "GroupAttributes",
     "Import",
+    "ImportBlock",
     "ImportState",
     "Item",
     "Price",
+    "Process",
     "Rating",
     "RegisteredModel",
     "Response",
+    "RetentionReceipt",
+    "RetentionRule",
     "SavedView",
     "Scope",
+    "SecretFingerprint",
     "Segment",
     "SegmentColumn",
     "Session",

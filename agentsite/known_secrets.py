@@ -1,8 +1,7 @@
-"""Collects the secrets of the settings, and redacts them in log lines."""
+"""Collects the secrets of the settings."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
@@ -17,6 +16,7 @@ _SECRET_FIELDS = ("client_secret", "api_key", "token", "password")
 def of_settings() -> Iterator[str]:
     """Yield all secrets of the settings; some may be empty."""
     yield from (settings.SECRET_KEY, settings.ID_SECRET, settings.OPENAI_API_KEY)
+    yield settings.METRICS_TOKEN
     yield from (settings.BRAVE_SEARCH_API_KEY, settings.TAVILY_SEARCH_API_KEY)
     yield str(settings.DATABASES["default"].get("PASSWORD") or "")
     yield from redaction.secrets_in_url(settings.OPENAI_BASE_URL)
@@ -36,10 +36,3 @@ def _of_server(raw: dict[str, Any]) -> Iterator[str]:
     headers = raw.get("headers")
     if isinstance(headers, dict):
         yield from redaction.secrets_in_headers({str(name): str(value) for name, value in headers.items()})
-
-
-class RedactingFormatter(logging.Formatter):
-    """Formats log records, tracebacks included, with all secrets redacted."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return redaction.redact(super().format(record))

@@ -97,6 +97,11 @@ def configure(secret: str) -> None:
     public.cache_clear()
 
 
+def fingerprint() -> bytes:
+    """Return what tells this secret from others and does not reveal it: 16 bytes."""
+    return blake2b(b"fingerprint of the secret of public ids", key=_secret, digest_size=16).digest()
+
+
 def use_clock(clock: Callable[[], int] | None) -> None:
     """Replace the wall clock (tests, demo data); None restores it. Microseconds since 1970."""
     global _clock

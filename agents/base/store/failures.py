@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from django.db import Error, InterfaceError, OperationalError
 
+from agents.base import metrics
 from agents.base.errors import Unavailable
 
 log = logging.getLogger(__name__)
@@ -25,21 +26,24 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StoreFailure:
-    """A kind of failure. ``single_statement`` ones affect one statement, the others everybody who writes."""
+    """A kind of failure, with its ``name`` in metrics. ``single_statement`` ones affect one statement or request, the
+    others everybody who writes."""
 
+    name: str
     message: str
     retry_after_s: int
     single_statement: bool = False
 
 
-AWAY = StoreFailure("cannot be reached", 5)
-FULL = StoreFailure("is full", 30)
-HELD = StoreFailure("is held by somebody else", 1)
-READ_ONLY = StoreFailure("cannot be written", 30)
-BROKEN = StoreFailure("cannot be read or written", 30)
-CROWDED = StoreFailure("has too much to do", 2)
-RACED = StoreFailure("has too many writers of the same", 1, single_statement=True)
-SLOW = StoreFailure("takes too long", 5, single_statement=True)
+AWAY = StoreFailure("away", "cannot be reached", 5)
+FULL = StoreFailure("full", "is full", 30)
+HELD = StoreFailure("held", "is held by somebody else", 1)
+READ_ONLY = StoreFailure("read_only", "cannot be written", 30)
+BROKEN = StoreFailure("broken", "cannot be read or written", 30)
+CROWDED = StoreFailure("crowded", "has too much to do", 2)
+RACED = StoreFailure("raced", "has too many writers of the same", 1, single_statement=True)
+EXHAUSTED = StoreFailure("exhausted", "has no connection free", 2, single_statement=True)
+SLOW = StoreFailure("slow", "takes too long", 5, single_statement=True)
 
 _SQLITE = {
     sqlite3.SQLITE_BUSY: HELD,
@@ -71,10 +75,10 @@ _POSTGRESQL = {
 _DISK = {errno.ENOSPC: FULL, errno.EDQUOT: FULL, errno.EROFS: READ_ONLY}
 
 
-def _is_of_psycopg(error: BaseException | None, *names: str) -> bool:
+def _is_of_psycopg(error: BaseException | None, *names: str, module: str = "psycopg") -> bool:
     """Tell whether an error is one of psycopg's classes of these names. The driver is not imported for that: if it is
     not loaded it has raised nothing, and it takes eight megabytes."""
-    driver = sys.modules.get("psycopg")
+    driver = sys.modules.get(module)
     return driver is not None and isinstance(error, tuple(getattr(driver, name) for name in names))
 
 
@@ -90,6 +94,8 @@ def classify(error: BaseException | None) -> StoreFailure | None:
     state: str | None = getattr(cause, "sqlstate", None)
     if state is not None:
         return _POSTGRESQL.get(state) or _POSTGRESQL.get(state[:2])
+    if _is_of_psycopg(cause, "PoolTimeout", module="psycopg_pool"):
+        return EXHAUSTED
     # one that has no code never reached the server, or lost it
     lost = isinstance(error, OperationalError | InterfaceError)
     return AWAY if lost or _is_of_psycopg(error, "OperationalError", "InterfaceError") else None
@@ -130,6 +136,7 @@ class FailureLog:
 
     def record(self, failure: StoreFailure, error: BaseException, where: str = "") -> None:
         """Log a failure at once, and again every ten seconds with how often it occurred."""
+        metrics.count_failure(failure.name)
         now = self.clock()
         with self._lock:
             if not failure.single_statement:
@@ -141,6 +148,12 @@ class FailureLog:
             count, state.logged_at, state.count = state.count, now, 0
         message = (str(error).strip() or type(error).__name__).splitlines()[0]
         log.warning("the store %s (%d times; %s): %s", failure.message, count, where or "behind requests", message)
+
+    @property
+    def last(self) -> tuple[StoreFailure, float] | None:
+        """The last failure of the store itself, and how many seconds ago it was."""
+        last = self._last
+        return None if last is None else (last[0], self.clock() - last[1])
 
     def recent(self, within_s: float) -> StoreFailure | None:
         """Return the failure of the store itself within so many seconds, if any."""

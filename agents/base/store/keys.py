@@ -226,6 +226,12 @@ def _rights(
     return Rights(_narrowed(actor, api_keys[key]), us_or_none(api_keys[key].expires_at))
 
 
+def issued_actor(user_id: int, attributes: Attributes) -> Actor:
+    """Return the actor of a user of an identity provider with the attributes that the issuer stated earlier."""
+    user = User.objects.get(pk=user_id)
+    return Actor(user.first_name or user.username, user_id, attributes=attributes, actions=actions_of(attributes))
+
+
 # ------------------------------------------------------------------------------------------- managing
 
 

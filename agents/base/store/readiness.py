@@ -6,15 +6,12 @@ nothing of free space: for that it checks the disk, and how the last writes went
 
 from __future__ import annotations
 
-import os
 import threading
 import time
-from pathlib import Path
 
-from django.conf import settings
 from django.db import connection
 
-from agents.base.store import failures
+from agents.base.store import failures, vitals
 from agents.base.store.busy_timeout import lock_timeout
 
 MIN_FREE_BYTES = 64 * 2**20
@@ -58,21 +55,7 @@ def _check() -> str:
 
 
 def _space_failure() -> failures.StoreFailure | None:
-    free = min(_free(folder) for folder in _folders())
-    return failures.FULL if free < MIN_FREE_BYTES else None
-
-
-def _folders() -> set[Path]:
-    """Return the folders that this process writes to."""
-    folders = {Path(settings.DATA_DIR)}
-    if connection.vendor == "sqlite":
-        folders.add(Path(connection.settings_dict["NAME"]).parent)
-    return {folder for folder in folders if folder.is_dir()} or {Path("/")}
-
-
-def _free(folder: Path) -> int:
-    stats = os.statvfs(folder)
-    return stats.f_bavail * stats.f_frsize
+    return failures.FULL if vitals.free_bytes() < MIN_FREE_BYTES else None
 
 
 def _write_failure() -> failures.StoreFailure | None:
