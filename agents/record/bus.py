@@ -15,7 +15,7 @@ import asyncio
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
-from agents.record.schemas.events import LAST_TYPES, Cursor, Delta, Entry, position, size_of
+from agents.record.schemas.events import LAST_ORDINAL, LAST_TYPES, Cursor, Delta, Entry, position, size_of
 
 RETENTION_S = 2.0
 """How long the log of a finished turn stays in memory, for readers near its end."""
@@ -50,28 +50,43 @@ class Waiters:
 
 
 class TurnLog(Waiters):
-    """The newest entries of one response of a turn that runs in this process: all that are not stored yet, and a few
-    stored ones. ``first_seq`` is the response's first event."""
+    """The newest entries of one response of a turn: all that are not stored yet, and a few stored ones. It begins
+    after the cursor ``after``. ``on_entries`` is called whenever there are more, or the log is done."""
 
-    def __init__(self, turn: int, first_seq: int) -> None:
+    def __init__(self, turn: int, after: Cursor, on_entries: Callable[[int], None] | None = None) -> None:
         super().__init__()
         self.turn = turn
         self.done = False
+        self.stored = after
         self._entries: list[Entry] = []
-        self._floor = (first_seq - 1, 0)
+        self._floor = self.stored
         self._event_bytes = 0
+        self._on_entries = on_entries
+
+    @property
+    def end(self) -> Cursor:
+        """The cursor of a reader that has seen all entries."""
+        return position(self._entries[-1]) if self._entries else self._floor
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Add entries in order; the events among them have been committed."""
         self._entries.extend(entries)
         self._event_bytes += sum(size_of(entry) for entry in entries if not isinstance(entry, Delta))
-        last = entries[-1]
-        if not isinstance(last, Delta) and last.type in LAST_TYPES:
+        if self._ends_with(entries[-1]):
             self.done = True
+        self._tell()
+
+    def _ends_with(self, entry: Entry) -> bool:
+        return not isinstance(entry, Delta) and entry.type in LAST_TYPES
+
+    def _tell(self) -> None:
         self.wake()
+        if self._on_entries is not None:
+            self._on_entries(self.turn)
 
     def mark_stored(self, upto: Cursor) -> None:
         """Tell that entries up to a cursor are stored: only the newest of them stay, and none if they are large."""
+        self.stored = max(self.stored, upto)
         is_heavy = self._event_bytes > MAX_RETAINED_BYTES
         if not is_heavy and len(self._entries) <= 2 * MAX_RETAINED:
             return
@@ -95,7 +110,11 @@ class TurnLog(Waiters):
     def finish(self) -> None:
         """Mark the log as done, whatever its last entry is."""
         self.done = True
-        self.wake()
+        self._tell()
+
+
+Subscriber = Callable[[int, Sequence[tuple[int, int]], int], None]
+"""Is told of changes: their number in the change feed, the records, and the number up to which it was told of all."""
 
 
 class Hub:
@@ -103,7 +122,8 @@ class Hub:
 
     def __init__(self) -> None:
         self._logs: dict[int, TurnLog] = {}
-        self._subscribers: set[Callable[[int, Sequence[tuple[int, int]]], None]] = set()
+        self._log_listeners: list[Callable[[int], None]] = []
+        self._subscribers: set[Subscriber] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ticker: asyncio.TimerHandle | None = None
 
@@ -126,10 +146,22 @@ class Hub:
 
     # ---------------------------------------------------------------------------------------- turns
 
-    def open(self, turn: int, first_seq: int) -> TurnLog:
-        """Create the log of a response that begins."""
-        log = self._logs[turn] = TurnLog(turn, first_seq)
+    def open(self, turn: int, first_seq: int, *, taken_over: bool = False) -> TurnLog:
+        """Create the log of a response whose next event is ``first_seq``: of one that begins, or of one that is taken
+        over. In that case a reader may lack some of what was typed before: it reads the store."""
+        after = (first_seq - 1, LAST_ORDINAL if taken_over else 0)
+        log = self._logs[turn] = TurnLog(turn, after, self._on_entries)
         return log
+
+    def _on_entries(self, turn: int) -> None:
+        for callback in self._log_listeners:
+            callback(turn)
+
+    def listen_to_logs(self, callback: Callable[[int], None]) -> Callable[[], None]:
+        """Call ``callback(turn)`` whenever a turn's log has more entries, or is done: on the loop, and for each token.
+        Returns the function that ends it."""
+        self._log_listeners.append(callback)
+        return lambda: self._log_listeners.remove(callback)
 
     def get(self, turn: int) -> TurnLog | None:
         return self._logs.get(turn)
@@ -145,19 +177,22 @@ class Hub:
 
     # -------------------------------------------------------------------------------------- changes
 
-    def subscribe(self, callback: Callable[[int, Sequence[tuple[int, int]]], None]) -> Callable[[], None]:
-        """Call ``callback(seq, records)`` on the loop after each commit; returns the function that unsubscribes."""
+    def subscribe(self, callback: Subscriber) -> Callable[[], None]:
+        """Call ``callback(seq, records, told)``, see `notify`, on the loop after each commit; returns the function that
+        unsubscribes."""
         self._subscribers.add(callback)
         return lambda: self._subscribers.discard(callback)
 
-    def notify(self, seq: int, records: Sequence[tuple[int, int]]) -> None:
-        """Tell the subscribers that records changed (from any thread): ``seq`` is the change feed's number after it."""
+    def notify(self, seq: int, records: Sequence[tuple[int, int]], told: int | None = None) -> None:
+        """Tell the subscribers that records changed (from any thread): ``seq`` is the change feed's number after it.
+        With this call they have been told of all changes up to number ``told`` (None: ``seq``); between the two may
+        be changes of other processes that they have not been told of yet."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._notify, seq, records)
+            self._loop.call_soon_threadsafe(self._notify, seq, records, seq if told is None else told)
 
-    def _notify(self, seq: int, records: Sequence[tuple[int, int]]) -> None:
+    def _notify(self, seq: int, records: Sequence[tuple[int, int]], told: int) -> None:
         for callback in list(self._subscribers):
-            callback(seq, records)
+            callback(seq, records, told)
 
 
 hub = Hub()

@@ -1,64 +1,103 @@
 """Follows a turn: first its stored entries, then the live ones, without a gap between.
 
-A reader of a turn that runs in this process reads its log in memory. One that is further behind than
-that log, or whose turn ended or runs in another process, reads the store in batches: nothing is queued
-in memory for a reader. The store is read on a small pool of threads of its own.
+A reader of a turn that runs in this process reads its log in memory; of one that runs in another process, or waits
+for its client, a mirror of that log (`agents.record.mirrors`). One that is further behind than that, or whose turn
+has ended, reads the store in batches: nothing is queued in memory for a reader.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from typing import TypeVar
+from contextlib import ExitStack, aclosing
 
-from agents.base.reading import read
-from agents.record.bus import TurnLog, hub
+from agents.base.store import failures
+from agents.record.bus import TurnLog
+from agents.record.mirrors import HEAL_S, Mirror, Mirrors, mirrors
 from agents.record.models.choices import TurnStatus
 from agents.record.schemas.events import LAST_TYPES, START, Cursor, Delta, Entry, position
-from agents.record.store import replay, turns
+from agents.record.stored_turns import TurnState
 
-T = TypeVar("T")
-
-POLL_S = 0.5
-"""How often a turn that runs in another process is polled."""
 MAX_BATCH = 256
 """Most entries that a reader gets at once."""
-
-
-async def follow(
-    turn: int, after: Cursor = START, *, until_response: int | None = None, limit: int = MAX_BATCH
-) -> AsyncGenerator[Sequence[Entry], None]:
-    """Yield a turn's entries after a cursor, in order, at most ``limit`` at once; empty batches are keep-alives. It
-    ends with the response that event number ``until_response`` belongs to; without one it goes on over waiting and
-    resumes until the turn is final."""
-    while True:
-        log = hub.get(turn)
-        entries = log.entries_after(after, limit) if log else None
-        if log and not log.done and entries is not None and not entries:
-            yield ()
-            await _wait_for_more(log, after)
-            continue
-        # the end of a turn that waited in vain never went through memory
-        if not entries:
-            entries = await read(replay.window, turn, after)
-        for batch in _batches(entries, limit):
-            end = None if until_response is None else _response_end(batch, until_response)
-            if end is not None:
-                yield batch[:end]
-                return
-            after = position(batch[-1])
-            yield batch
-        if entries:
-            continue
-        state = await read(turns.state, turn)
-        if state is None or (state[1] <= after[0] + 1 and state[0] not in _UNFINISHED):
-            return
-        if state[1] <= after[0] + 1:
-            await asyncio.sleep(POLL_S)
-            yield ()
-
+RETRY_S = 1.0
+"""How long a reader waits before it reads again from a store that was unavailable."""
 
 _UNFINISHED = (TurnStatus.QUEUED, TurnStatus.IN_PROGRESS, TurnStatus.AWAITING_INPUT)
+
+
+class Followers:
+    """The readers of live turns in a process, which share its logs and ``mirrors``."""
+
+    def __init__(self, mirrors: Mirrors) -> None:
+        self._mirrors = mirrors
+
+    async def follow(
+        self, turn: int, after: Cursor = START, *, until_response: int | None = None, limit: int = MAX_BATCH
+    ) -> AsyncGenerator[Sequence[Entry], None]:
+        """Yield a turn's entries after a cursor, in order, at most ``limit`` at once; empty batches are keep-alives. It
+        ends with the response that event number ``until_response`` belongs to; without one it goes on over waiting and
+        resumes until the turn is final. Once it has begun it waits for a store that is unavailable."""
+        async with aclosing(self._all_entries(turn, after, limit)) as batches:
+            async for batch in batches:
+                end = None if until_response is None else _response_end(batch, until_response)
+                if end is not None:
+                    yield batch[:end]
+                    return
+                yield batch
+
+    async def _all_entries(self, turn: int, after: Cursor, limit: int) -> AsyncGenerator[Sequence[Entry], None]:
+        mirror: Mirror | None = None
+        has_begun = False
+        with ExitStack() as watching:
+            while True:
+                log = self._log_in_memory(turn, mirror)
+                entries = log.entries_after(after, limit) if log else None
+                if log and not log.done and entries is not None and not entries:
+                    yield ()
+                    await _wait_for_more(log, after)
+                    continue
+                state: TurnState | None = None
+                # the end of a turn that waited in vain never went through memory
+                if not entries:
+                    found = await self._stored(turn, after, waits=has_begun)
+                    if found is None:
+                        yield ()
+                        await asyncio.sleep(RETRY_S)
+                        continue
+                    entries, state = found
+                for batch in _batches(entries, limit):
+                    after, has_begun = position(batch[-1]), True
+                    yield batch
+                if entries:
+                    continue
+                if state is None or (state[1] <= after[0] + 1 and state[0] not in _UNFINISHED):
+                    return
+                if state[1] > after[0] + 1:
+                    continue
+                if mirror is None or mirror.log.done:
+                    watching.close()
+                    mirror = watching.enter_context(self._mirrors.watched(turn, after))
+                else:  # what it has forgotten is not stored yet
+                    await asyncio.sleep(HEAL_S)
+                yield ()
+
+    async def _stored(
+        self, turn: int, after: Cursor, *, waits: bool
+    ) -> tuple[Sequence[Entry], TurnState | None] | None:
+        """Read the next stored entries; with none the state of the turn. None where the store is unavailable and the
+        reader ``waits`` for it: a stream that has begun can give no other answer, and would end without a word."""
+        try:
+            entries = await self._mirrors.stored.window(turn, after)
+            return entries, None if entries else await self._mirrors.stored.state(turn)
+        except Exception as error:  # raised again, whatever it is, unless the store is only unavailable
+            if waits and failures.unavailable(error, f"turn={turn}") is not None:
+                return None
+            raise
+
+    def _log_in_memory(self, turn: int, mirror: Mirror | None) -> TurnLog | None:
+        log = self._mirrors.hub.get(turn)
+        return mirror.log if mirror and (log is None or log.done) else log
 
 
 async def _wait_for_more(log: TurnLog, after: Cursor) -> None:
@@ -81,3 +120,6 @@ def _response_end(batch: Sequence[Entry], until_response: int) -> int | None:
         if not isinstance(entry, Delta) and entry.seq >= until_response and entry.type in LAST_TYPES:
             return count
     return None
+
+
+follow = Followers(mirrors).follow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
@@ -105,6 +104,7 @@ def test_all_secrets_of_the_settings_are_known(settings: Any, monkeypatch: pytes
         "b": {"command": ["x"]},
     }
     settings.AUTH_PROVIDER = {"type": "introspection", "client_secret": "client-secret-1", "url": "https://h/"}
+    settings.METRICS_TOKEN = "metrics-token-1"
     settings.OTLP_EXPORT_ENDPOINT = "https://u:otlp-url-1@h"
     settings.OTLP_EXPORT_HEADERS = "authorization=Bearer%20otlp-header-1,x=y"
     settings.SECRET_KEY, settings.ID_SECRET = "django-secret-1", "id-secret-1"
@@ -112,18 +112,6 @@ def test_all_secrets_of_the_settings_are_known(settings: Any, monkeypatch: pytes
     redaction.configure(known_secrets.of_settings())
     named = (
         "openai-1234 openai-url-1 brave-1234 tavily-1234 endpoint-pw-1 endpoint-1 mcp-url-1 mcp-header-1"
-        " client-secret-1 otlp-url-1 otlp-header-1 django-secret-1 id-secret-1 db-password-1"
+        " client-secret-1 otlp-url-1 otlp-header-1 metrics-token-1 django-secret-1 id-secret-1 db-password-1"
     )
     assert set(redact(named).split()) == {REDACTED}
-
-
-def test_lines_of_the_log_are_struck_with_their_tracebacks() -> None:
-    redaction.configure(["secret-1234"])
-    try:
-        raise ValueError("a secret-1234")
-    except ValueError as error:
-        told = (ValueError, error, error.__traceback__)
-    record = logging.LogRecord("x", logging.ERROR, "x.py", 1, "no %s", ("secret-1234",), told)
-    line = known_secrets.RedactingFormatter("%(message)s").format(record)
-    assert line.startswith(f"no {REDACTED}\n")
-    assert line.endswith(f"ValueError: a {REDACTED}")

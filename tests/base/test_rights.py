@@ -111,6 +111,44 @@ def test_who_may_do_what_it_could_is_told_nothing(run_async: Run, owner: Actor, 
         assert not is_told(run_async, actor, change)
 
 
+@pytest.mark.parametrize("is_run", [False, True])
+def test_who_opens_something_right_behind_a_check_is_told(run_async: Run, owner: Actor, is_run: bool) -> None:
+    """A run and the request that waits for it begin to be watched one after the other: a check between the two must
+    end both for the same reason."""
+    told: list[str] = []
+
+    async def flow() -> None:
+        held = [rights.watch(owner, lambda: told.append("before"), is_run=is_run)]
+        await read(_changed(lambda: users(owner).update(is_active=False)))
+        await rights.check()
+        held.append(rights.watch(owner, lambda: told.append("behind")))
+        assert told == ["before", "behind"]
+        await read(_changed(lambda: users(owner).update(is_active=True)))
+        await rights.check()
+        held.append(rights.watch(owner, lambda: told.append("later")))
+        await rights.check()
+        for one in held:
+            rights.unwatch(one)
+
+    run_async(flow())
+    assert told == ["before", "behind"]
+
+
+def test_a_run_goes_on_whose_connection_lost_what_it_does_not_need(run_async: Run, owner: Actor) -> None:
+    told: list[str] = []
+
+    async def flow() -> None:
+        held = [rights.watch(owner, lambda: told.append("connection"))]
+        await read(_changed(another_team))
+        await rights.check()
+        held.append(rights.watch(owner, lambda: told.append("run"), is_run=True))
+        for one in held:
+            rights.unwatch(one)
+
+    run_async(flow())
+    assert told == ["connection"]
+
+
 def test_a_token_is_asked_about_again(run_async: Run, owner: Actor) -> None:
     now: list[Actor | AgentsError] = [owner]
 
@@ -148,7 +186,7 @@ async def slow() -> AsyncIterator[bytes]:
     await asyncio.Event().wait()
 
 
-def read_until_lost(owner: Actor, last: Callable[[NotAuthenticated], bytes] | None) -> Coroutine[Any, Any, list[bytes]]:
+def read_until_lost(owner: Actor, last: Callable[[AgentsError], bytes] | None) -> Coroutine[Any, Any, list[bytes]]:
     async def flow() -> list[bytes]:
         parts = rights.parts_while_allowed(owner, None, slow(), last)
         found = [await anext(parts)]

@@ -14,8 +14,8 @@ class ChangeKind(models.IntegerChoices):
 
 
 class Change(models.Model):
-    """One row per visible change of any record, in commit order over the whole store: the cursor
-    of live lists, and the trigger of everything that follows the rows."""
+    """One row per visible change of any record, numbered over the whole store: the cursor of live lists, and the
+    trigger of everything that follows the rows. What a reader may see of them, `agents.base.store.changes` knows."""
 
     seq = models.BigAutoField(primary_key=True)
     kind = models.SmallIntegerField(choices=ChangeKind.choices)

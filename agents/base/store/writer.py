@@ -23,12 +23,12 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from django.db import close_old_connections, connection, transaction
 from django.db.utils import DatabaseError, InterfaceError, OperationalError
 
-from agents.base import shares
+from agents.base import metrics, shares
 from agents.base.shares import Caller, FairQueue
 from agents.base.store import changes, failures, scopes, terms
 from agents.base.store.busy_timeout import lock_timeout
@@ -48,11 +48,31 @@ CONFLICT_STATES = frozenset({"40001", "40P01"})
 MAX_TRIES, MAX_RETRY_DELAY_S = 10, 0.05
 """How often a conflicting job is tried, and how long it waits at most before the next try."""
 
+TRIED_AFTER_S = 0.1
+"""A connection to PostgreSQL that was not used for this long is tried first: where it has died meanwhile, by a
+restart of the server for one, that costs no write."""
 HELD_PERIOD_S, SHORT_TIMEOUT_S = 5.0, 0.5
 """After the store was found locked, writes wait only this long for the lock, for that period."""
 
+last_writes: list[LastWrites] = []
+"""What is written at the end of every transaction, in this order, before the change feed."""
+
 T = TypeVar("T")
 Job = tuple[Callable[[], Any], "Future[Any]", Caller]
+
+
+class LastWrites(Protocol):
+    """Writes that jobs note and that are done together at the end of their transaction. Rows that several processes
+    write to are then locked in one order and for a moment: whichever jobs are committed together, they do not wait
+    for each other in a circle."""
+
+    def flush(self) -> None:
+        """Write what was noted in this thread."""
+        ...
+
+    def forget(self) -> None:
+        """Drop what was noted: the transaction was rolled back."""
+        ...
 
 
 class _JobQueue:
@@ -62,6 +82,10 @@ class _JobQueue:
         self._queue: FairQueue[Job] = FairQueue()
         self._changed = threading.Condition()
         self._closed = False
+
+    def __len__(self) -> int:
+        with self._changed:
+            return len(self._queue)
 
     def put(self, job: Job) -> None:
         with self._changed:
@@ -105,10 +129,17 @@ class Writer:
         self._jobs = _JobQueue()
         self._thread: threading.Thread | None = None
         self.commits = 0
+        self.last_commit_s = 0.0
+        self._used_at = float("-inf")
 
     @property
     def running(self) -> bool:
         return self._thread is not None
+
+    @property
+    def waiting(self) -> int:
+        """The number of jobs that wait for their commit."""
+        return len(self._jobs)
 
     def start(self) -> None:
         self._jobs.close(False)
@@ -142,6 +173,9 @@ class Writer:
         connection.close()
 
     def _commit(self, group: list[Job]) -> None:
+        began = time.perf_counter()
+        if time.monotonic() - self._used_at > TRIED_AFTER_S:
+            _drop_dead_connection()
         try:
             with _wait_limit():
                 results = _run_together([job for job, *_ in group], MAX_TRIES if len(group) == 1 else 1)
@@ -153,7 +187,11 @@ class Writer:
                 for job in group:
                     self._commit([job])
             return
+        finally:
+            self._used_at = time.monotonic()
         self.commits += 1
+        self.last_commit_s = time.perf_counter() - began
+        metrics.count_commit(len(results), self.last_commit_s)
         self._jobs.put_back(group[len(results) :])
         for (_, future, _), result in zip(group, results, strict=False):
             future.set_result(result)
@@ -166,6 +204,11 @@ class Writer:
             for _, future, _ in group:
                 future.set_exception(error)
             group = self._jobs.take() if _affects_all(error) else []
+
+
+def _drop_dead_connection() -> None:
+    if connection.vendor == "postgresql" and connection.connection is not None and not connection.is_usable():
+        connection.close()
 
 
 def _wait_limit() -> AbstractContextManager[None]:
@@ -207,6 +250,8 @@ def _transact(jobs: list[Callable[[], Any]]) -> list[Any]:
             results.append(job())
             if time.monotonic() > deadline:
                 break
+        for writes in last_writes:
+            writes.flush()
         batch = changes.flush()
     changes.notify(batch)
     return results
@@ -216,6 +261,8 @@ def _reset_caches() -> None:
     """Drop cached rows and noted changes of a failed transaction: they were rolled back."""
     for module in (changes, terms, scopes):
         module.forget()
+    for writes in last_writes:
+        writes.forget()
 
 
 def _recover(error: BaseException) -> None:

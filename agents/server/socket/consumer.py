@@ -19,7 +19,7 @@ from weakref import WeakSet
 import msgspec
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from agents.base import rights, shares
+from agents.base import metrics, rights, shares
 from agents.base.access import Actor
 from agents.base.api.authentication import reidentifier
 from agents.base.errors import AgentsError, InvalidRequest, RateLimited
@@ -71,6 +71,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
             return
         try:
             self._slot = streams.enter(self.actor.caller)
+            metrics.reader_came("socket")
             shares.caller.set(self.actor.caller)
         except RateLimited as error:
             await self.close(TOO_MANY, error.message)
@@ -83,6 +84,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
             task.cancel()
         if self._slot is not None:
             streams.leave(self._slot)
+            metrics.reader_left("socket")
         if self._access_watch is not None:
             rights.unwatch(self._access_watch)
 

@@ -17,9 +17,12 @@ from agents.logs.pages.turn_summary import PAGE_STEPS
 from agents.logs.store import turn_log
 from agents.logs.store.rows import Row
 from agents.pages import fragments, turn_page_data
+from agents.pages.fragments import CardContext
+from agents.pages.recovery import Recovery, takeover_name
 from agents.query.tree import Query
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import read_turns, step_pages
+from agents.record.store.recovery import recovery_events
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +66,21 @@ def _turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]]) -> li
     turn_rows = turn_log.turn_rows(actor, [key])
     if not turn_rows:
         return []  # deleted meanwhile; the subscription ends by itself
-    marks = turn_page_data.landmarks(turn_rows[0])
+    recovery = Recovery(recovery_events(key))
+    marks = turn_page_data.landmarks(turn_rows[0], recovery)
     turn = replace(turn, steps=_steps(key, marks.total, events))
     steps = {ids.public(ids.Kind.STEP, step.key): step for step in turn.steps}
     rendered = []
     for event in events:
         if event["type"].startswith("step."):
             step = steps[event["step"]]
-            html = fragments.step_card(turn, step, fragments.CardContext(turn_rows[0].agent_name))
+            html = fragments.step_card(turn, step, CardContext(turn_rows[0].agent_name, recovery=recovery))
             event = {"type": event["type"], "step": event["step"], "number": step.number, "html": html}
         elif event["type"].startswith("turn."):
             if event["type"] == "turn.resumed":
                 rendered += _response_head(actor, turn)
+            elif event["type"] == "turn.taken_over":
+                rendered += _takeover(event["seq"], turn, recovery)
             event = {"type": event["type"], "html": fragments.turn_facts(turn, turn_rows[0], marks)}
         rendered.append(event)
     return rendered
@@ -96,4 +102,13 @@ def _response_head(actor: Actor, turn: TurnSnapshot) -> list[dict[str, Any]]:
     response, html = head
     return [
         {"type": "step.leg", "step": f"leg-{response.number}", "number": response.record.first_step - 0.5, "html": html}
+    ]
+
+
+def _takeover(seq: int, turn: TurnSnapshot, recovery: Recovery) -> list[dict[str, Any]]:
+    """Return the line that says where a turn was taken over: it stands among the steps."""
+    return [
+        {"type": "step.takeover", "step": line.name, "number": line.number, "html": fragments.takeover_line(line)}
+        for line in recovery.lines(turn.steps)
+        if line.name == takeover_name(seq)
     ]

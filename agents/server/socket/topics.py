@@ -191,9 +191,9 @@ def _event(entry: Entry) -> dict[str, Any]:
 # ---------------------------------------------------------------------------------------------- list
 
 
-Packet = tuple[int, bytes]
-"""(number in the change feed up to which the packet reaches, its bytes); empty bytes only advance the reader's
-cursor."""
+Packet = tuple[int, int, bytes]
+"""(number of its newest change in the change feed, the cursor after it, its bytes); empty bytes only advance the
+reader's cursor. Between the cursor and that number may be changes of other processes that are not known here yet."""
 
 
 class _ListWatch:
@@ -210,12 +210,13 @@ class _ListWatch:
         self._readers = Waiters()
         self._changed: dict[Record, None] = {}
         self._sent: dict[str, None] = {}
-        self._seq, self._read_seq, self._advanced_seq = 0, 0, 0
+        self._newest = 0
+        self._cursor, self._read_cursor, self._advanced_cursor = 0, 0, 0
         self._stop = hub.subscribe(self._on_change)
         self._task = asyncio.create_task(self._run())
 
-    def _on_change(self, seq: int, records: Sequence[tuple[int, int]]) -> None:
-        self._seq = max(self._seq, seq)
+    def _on_change(self, seq: int, records: Sequence[tuple[int, int]], told: int) -> None:
+        self._newest, self._cursor = max(self._newest, seq), max(self._cursor, told)
         self._changed.update((record, None) for record in records if record[0] in self._kinds)
 
     async def _run(self) -> None:
@@ -225,25 +226,25 @@ class _ListWatch:
             if self._changed:
                 await self._read_changes()
             else:
-                self._read_seq = self._seq
+                self._read_cursor = self._cursor
             if asyncio.get_running_loop().time() >= advance_at:
                 advance_at += ADVANCE_INTERVAL_S
                 self._advance()
 
     def _advance(self) -> None:
         """Advance the readers' cursors over changes that the list does not show. It goes to the number reached at the
-        last call, not to the newest: a commit with a lower number may still arrive and must not be skipped."""
-        self._put(self._advanced_seq, b"")
-        self._advanced_seq = self._read_seq
+        last call, not to the newest: nobody is to learn when others change something."""
+        self._put(self._advanced_cursor, self._advanced_cursor, b"")
+        self._advanced_cursor = self._read_cursor
 
-    def _put(self, seq: int, packet: bytes) -> None:
-        self._packets.append((seq, packet))
+    def _put(self, newest: int, cursor: int, packet: bytes) -> None:
+        self._packets.append((newest, cursor, packet))
         self.packet_count += 1
         self._readers.wake()
 
     async def _read_changes(self) -> None:
         records, self._changed = list(self._changed), {}
-        seq = self._seq
+        newest, cursor = self._newest, self._cursor
         self.read_count += 1
         try:
             events = await read(list_events, self.actor, self.query, records, self.form, frozenset(self._sent))
@@ -251,10 +252,10 @@ class _ListWatch:
             log.exception("query=%s: a live list could not be read", self.query.text)
             self._changed = {**dict.fromkeys(records), **self._changed}
             return
-        self._read_seq = seq
+        self._read_cursor = cursor
         if events:  # else nobody learns that others changed something
             self.track(event["id"] for event in events if event["type"] == "row")
-            self._put(seq, list_packet("events", events, feed_cursor.at(self.actor, seq)))
+            self._put(newest, cursor, list_packet("events", events, feed_cursor.at(self.actor, cursor)))
 
     def track(self, public_ids: Iterable[str]) -> None:
         """Track rows as being on the page, so that it gets ``gone`` for them."""
@@ -268,17 +269,17 @@ class _ListWatch:
         cursor_seq = seen
         while True:
             if position < self.packet_count - len(self._packets):
-                cursor_seq = max(cursor_seq, self._packets[0][0])
+                cursor_seq = max(cursor_seq, self._packets[0][1])
                 yield gap_packet(self.actor, cursor_seq)
                 position = self.packet_count - len(self._packets)
             new_packets = list(
                 itertools.islice(self._packets, len(self._packets) - (self.packet_count - position), None)
             )
             position = self.packet_count
-            for seq, packet in new_packets:
-                if packet and seq <= seen:
+            for newest, cursor, packet in new_packets:
+                if packet and newest <= seen:
                     continue
-                cursor_seq = max(cursor_seq, seq)
+                cursor_seq = max(cursor_seq, cursor)
                 yield packet or list_packet("events", (), feed_cursor.at(self.actor, cursor_seq))
             if position == self.packet_count:
                 await self._readers.wait()

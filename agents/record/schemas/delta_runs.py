@@ -1,0 +1,101 @@
+"""Consecutive deltas as one: their text, and the lengths by which it is cut into deltas again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from agents.record.schemas.events import Delta
+
+
+@dataclass(slots=True)
+class DeltaRun:
+    """Consecutive deltas of one channel after one event. ``text`` is None where the step has it."""
+
+    after: int
+    step: int
+    channel: Any
+    index: int
+    offset: int
+    ordinal: int
+    lengths: list[int]
+    text: str | None
+
+    @property
+    def last(self) -> int:
+        """Return the ordinal of the last delta."""
+        return self.ordinal + len(self.lengths) - 1
+
+    def row(self) -> list[Any]:
+        return [self.after, self.step, self.channel, self.index, self.offset, self.ordinal, self.lengths, self.text]
+
+    def deltas(self, after: int = 0) -> Iterator[Delta]:
+        """Yield the deltas behind an ordinal."""
+        skipped = min(max(after + 1 - self.ordinal, 0), len(self.lengths))
+        start = sum(self.lengths[:skipped])
+        assert self.text is not None  # filled in by the reader
+        for number in range(skipped, len(self.lengths)):
+            length = self.lengths[number]
+            text, offset = self.text[start : start + length], self.offset + start
+            yield Delta(self.step, self.channel, offset, text, self.after, self.ordinal + number, self.index)
+            start += length
+
+    def without(self, ordinal: int) -> DeltaRun:
+        """Return the run without its deltas up to an ordinal."""
+        count = max(ordinal + 1 - self.ordinal, 0)
+        size = sum(self.lengths[:count])
+        start = (self.after, self.step, self.channel, self.index, self.offset + size, self.ordinal + count)
+        return DeltaRun(*start, self.lengths[count:], (self.text or "")[size:])
+
+
+def runs_of(deltas: Iterable[Delta]) -> list[DeltaRun]:
+    """Join deltas in order to runs; repeated ones (a batch sent twice) are dropped."""
+    runs: list[DeltaRun] = []
+    texts: list[str] = []
+    expected: tuple[object, ...] = ()
+    last = (-1, 0)
+    for delta in deltas:
+        if (delta.after, delta.ordinal) <= last:
+            continue
+        last = (delta.after, delta.ordinal)
+        position = (delta.after, delta.step, delta.channel, delta.index, delta.offset, delta.ordinal)
+        if not runs or position != expected:
+            _close(runs, texts)
+            runs.append(DeltaRun(*position, [], None))
+        runs[-1].lengths.append(len(delta.text))
+        texts.append(delta.text)
+        expected = (*position[:4], delta.offset + len(delta.text), delta.ordinal + 1)
+    _close(runs, texts)
+    return runs
+
+
+def _close(runs: list[DeltaRun], texts: list[str]) -> None:
+    if runs:
+        runs[-1].text = "".join(texts)
+    texts.clear()
+
+
+def joined(runs: Iterable[DeltaRun]) -> list[DeltaRun]:
+    """Join consecutive runs; what was stored twice is dropped. It joins whole texts, and creates no deltas."""
+    out: list[DeltaRun] = []
+    texts: list[str] = []
+    for run in runs:
+        last = out[-1] if out else None
+        if last and last.after == run.after and run.ordinal <= last.last:
+            run = run.without(last.last)
+        if not run.lengths:
+            continue
+        if last and _follows(last, sum(map(len, texts)), run):
+            last.lengths.extend(run.lengths)
+        else:
+            _close(out, texts)
+            out.append(run)
+        texts.append(run.text or "")
+    _close(out, texts)
+    return out
+
+
+def _follows(last: DeltaRun, size: int, run: DeltaRun) -> bool:
+    same = (last.after, last.step, last.channel, last.index) == (run.after, run.step, run.channel, run.index)
+    return same and (last.last + 1, last.offset + size) == (run.ordinal, run.offset)
