@@ -12,5 +12,6 @@ django.setup(set_prefix=False)
 
 from agents.server.routing import websocket  # noqa: E402 - it imports tables, which need the setup above
 from agentsite.request_threads import RequestThreadHandler  # noqa: E402 - it needs the setup above, too
+from agentsite.url_prefix import below_prefix  # noqa: E402 - it reads the settings
 
-application = ProtocolTypeRouter({"http": RequestThreadHandler(), "websocket": websocket})
+application = below_prefix(ProtocolTypeRouter({"http": RequestThreadHandler(), "websocket": websocket}))

@@ -13,6 +13,7 @@ import msgspec
 from twisted.web.http import HTTPChannel
 
 from agents.base.errors import AgentsError, HeadersTooLarge, InvalidRequest, UrlTooLong
+from agentsite import request_log
 
 MAX_LINE = 16 * 1024
 """Bytes of a request line, and of each header."""
@@ -36,7 +37,9 @@ class ApiErrorChannel(HTTPChannel):
         if self.refused:
             return
         self.refused = True
-        self.transport.write(refusal(error))
+        request_id = secrets.token_hex(8)
+        request_log.refused(error.status, request_id)
+        self.transport.write(refusal(error, request_id))
         self.transport.loseWriteConnection()
         self.setTimeout(LINGER_S)  # type: ignore[no-untyped-call]  # untyped library
 
@@ -70,9 +73,8 @@ class ApiErrorChannel(HTTPChannel):
         self.refuse(InvalidRequest("This is not a request of HTTP/1.1.", code="bad_request"))
 
 
-def refusal(error: AgentsError) -> bytes:
+def refusal(error: AgentsError, request_id: str) -> bytes:
     """Return the complete HTTP response of an error."""
-    request_id = secrets.token_hex(8)
     body = msgspec.json.encode(error.body(request_id))
     head = (
         f"HTTP/1.1 {error.status} {HTTPStatus(error.status).phrase}\r\nContent-Type: application/json\r\n"

@@ -6,7 +6,7 @@ Django's middleware for cookies runs for pages only: ``/v1`` never reads cookies
 
 from __future__ import annotations
 
-import secrets
+import time
 from collections.abc import Awaitable, Callable
 from importlib.metadata import distribution
 from typing import Any, cast
@@ -28,7 +28,7 @@ from agents.base import shares
 from agents.base.api.negotiation import error_response, for_caller
 from agents.base.api.views import Awaited
 from agents.base.errors import AgentsError, InvalidRequest, MethodNotAllowed, NotAllowed, RateLimited
-from agentsite import callers, request_bodies
+from agentsite import callers, request_bodies, request_log
 from agentsite.request_threads import EXECUTOR_KEY, RequestExecutor
 
 GetResponse = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
@@ -70,12 +70,14 @@ class _Async:
 
 
 class RequestIdMiddleware(_Async):
-    """Gives each request an id, which is in its response and in our log."""
+    """Gives each request an id, which is in its response and in our log; counts it, and logs it."""
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        request.request_id = secrets.token_hex(8)  # type: ignore[attr-defined]  # ours
+        began = time.perf_counter()
+        request.request_id = request_id = request_log.identify(request)  # type: ignore[attr-defined]  # ours
         response = await self.get_response(request)
-        response["x-request-id"] = request.request_id  # type: ignore[attr-defined]  # set above
+        response["x-request-id"] = request_id
+        request_log.answered(request, response, began)
         return response
 
 
@@ -99,7 +101,7 @@ class GuardMiddleware(_Async):
             host = request.get_host()
         except DisallowedHost as error:
             raise InvalidRequest("Host: this name is not served here.", param="Host", code="bad_host") from error
-        if not is_api(request.path):
+        if not is_api(request.path_info):
             if request.method not in PAGE_METHODS:
                 raise MethodNotAllowed(str(request.method), ", ".join(PAGE_METHODS))
             return
@@ -110,7 +112,7 @@ class GuardMiddleware(_Async):
 
     @staticmethod
     def _set_headers(request: HttpRequest, response: HttpResponseBase) -> None:
-        path = request.path
+        path = request.path_info
         headers = response.headers
         if is_api(path):
             headers.setdefault("Content-Security-Policy", CSP_API)
@@ -125,7 +127,7 @@ class GuardMiddleware(_Async):
         headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         if settings.BEHIND_TLS:
             headers.setdefault("Strict-Transport-Security", f"max-age={settings.SECURE_HSTS_SECONDS}")
-        if not path.startswith(settings.STATIC_URL):
+        if not path.startswith(settings.WHITENOISE_STATIC_PREFIX):
             headers.setdefault("Cache-Control", "no-store")
 
 
@@ -136,7 +138,7 @@ class StaticMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]  # untyped
 
     def __init__(self, get_response: GetResponse) -> None:
         super().__init__(get_response)
-        self.add_files(str(SWAGGER_UI), prefix=f"{settings.STATIC_URL}swagger-ui/")
+        self.add_files(str(SWAGGER_UI), prefix=f"{settings.WHITENOISE_STATIC_PREFIX}swagger-ui/")
         markcoroutinefunction(cast(Any, self))
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
@@ -163,7 +165,7 @@ class ShareMiddleware(_Async):
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         executor = executor_of(request)
-        if executor is None or request.path in PROBES:
+        if executor is None or request.path_info in PROBES:
             return await self.get_response(request)
         caller = callers.caller_of(request)
         shares.caller.set(caller)
@@ -195,7 +197,7 @@ class _PagesOnly:
     get_response: Any
 
     async def __acall__(self, request: HttpRequest) -> Any:
-        if is_api(request.path):
+        if is_api(request.path_info):
             return await self.get_response(request)
         return await super().__acall__(request)  # type: ignore[misc]  # MiddlewareMixin has it
 
@@ -220,7 +222,7 @@ class PageLocaleMiddleware(_PagesOnly, LocaleMiddleware):
     same for everyone."""
 
     async def __acall__(self, request: HttpRequest) -> Any:
-        if request.path in NOT_PAGES:
+        if request.path_info in NOT_PAGES:
             return await self.get_response(request)
         return await super().__acall__(request)
 
@@ -234,7 +236,7 @@ class PageCsrfMiddleware(_PagesOnly, CsrfViewMiddleware):
     """Refuses forged forms of pages; the API reads no cookies that could be abused."""
 
     def process_view(self, request: HttpRequest, *args: Any) -> Any:
-        return None if is_api(request.path) else super().process_view(request, *args)
+        return None if is_api(request.path_info) else super().process_view(request, *args)
 
 
 class AwaitMiddleware(_Async):

@@ -15,10 +15,12 @@ from rest_framework.request import Request
 from agents.base.api.negotiation import json_response
 from agents.base.api.views import ApiView, Awaited, data_list
 from agents.base.errors import NotFound, Unavailable
+from agents.base.schemas.wire import iso
 from agents.base.store import readiness
 from agents.base.subjects import is_installed
 from agents.llama_stack.schemas import VERSION
 from agents.loop.current_service import service
+from agents.server import health
 
 _JSON = {200: dict[str, Any]}
 
@@ -117,6 +119,27 @@ class Health(ApiView):
         return json_response(b'{"status":"OK"}')
 
 
+class HealthDetails(ApiView):
+    """What the page ``/health/`` shows, for programs: 200 also where something is wrong, which ``status`` says."""
+
+    actions = {"get": "read"}
+    admins_only = True
+
+    @extend_schema(operation_id="health_details", responses=_JSON)
+    def get(self, request: Request) -> HttpResponseBase:
+        found = health.read()
+        body = {
+            "status": found.state,
+            "checks": [
+                {"name": check.name, "status": check.state, "problem": check.problem or None, "facts": check.facts}
+                for check in found.checks
+            ],
+            "rounds": [{"name": last.name, "at": iso(last.at_us), "error": last.error} for last in found.rounds],
+            "versions": found.versions,
+        }
+        return json_response(msgspec.json.encode(body))
+
+
 class Version(ApiView):
     actions = {"get": None}
 
@@ -139,8 +162,8 @@ class RouteList(ApiView):
         )
 
 
-def alive(request: HttpRequest) -> HttpResponseBase:
-    """``/healthz``: 200 while the process responds."""
+async def alive(request: HttpRequest) -> HttpResponseBase:
+    """``/healthz``: 200 while the process responds, even if every request thread waits for the database."""
     return json_response(b'{"status":"ok"}')
 
 
@@ -154,6 +177,6 @@ def ready(request: HttpRequest) -> HttpResponseBase:
 
 def _runner_problem() -> str:
     try:
-        return "shutting down" if service().runner.draining else ""
+        return "shutting down" if service().runner.stopping else ""
     except Unavailable as error:
         return error.message

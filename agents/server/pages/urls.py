@@ -18,7 +18,7 @@ from agents.pages import (
     value_page,
 )
 from agents.server import subjects
-from agents.server.pages import docs
+from agents.server.pages import docs, health
 from agents.uikit import languages
 
 urlpatterns: list[URLPattern] = [
@@ -55,6 +55,7 @@ urlpatterns: list[URLPattern] = [
     path("turns/<str:turn_id>/read/", value_page.turn_read, name="turn-read"),
     path("turns/<str:turn_id>/steps/<str:step_id>/read/", value_page.step_read, name="step-read"),
     path("turns/<str:turn_id>/answer/", turns.answer, name="turn-answer"),
+    path("turns/<str:turn_id>/decide/", turns.decide, name="turn-decide"),
     path("turns/<str:turn_id>/say/", turns.say, name="turn-say"),
     path("turns/<str:turn_id>/cancel/", turns.cancel, name="turn-cancel"),
     path("sessions/", logs.session_list, name="sessions"),
@@ -68,6 +69,7 @@ urlpatterns: list[URLPattern] = [
     path("agents/<str:agent_id>/numbers/", agent_health.agent_numbers, name="agent-numbers"),
     path("agents/<str:agent_id>/revisions/", revisions.agent_revisions, name="agent-revisions"),
     path("agents/<str:agent_id>/try/", agents.try_agent, name="agent-try"),
+    path("health/", health.health_page, name="health"),
     path("docs/", docs.docs_page, name="docs"),
     path("language/", languages.choose, name="language"),
 ]

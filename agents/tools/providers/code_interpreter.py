@@ -10,7 +10,7 @@ import logging
 import time
 from typing import Any
 
-from agents.loop.protocols.tools import ServerToolGroup, ToolContext, ToolResult, failure
+from agents.loop.protocols.tools import Repeat, ServerToolGroup, ToolContext, ToolResult, failure
 from agents.record.schemas.content import ToolDef
 from agents.tools.providers import walls
 from agents.tools.providers.sandbox import ProgramResult, Sandbox, SandboxUnavailable
@@ -27,6 +27,7 @@ class CodeInterpreter:
     """The group's one tool."""
 
     group = GROUP
+    repeat: Repeat = "read"
     definition = ToolDef(
         name="code_interpreter",
         description=(

@@ -14,12 +14,12 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic_core import to_json
 
-from agents.loop.protocols.tools import ServerToolGroup, ToolContext, ToolResult, failure
+from agents.loop.protocols.tools import InDoubtRule, Repeat, ServerToolGroup, ToolContext, ToolResult, failure
 from agents.record.schemas.content import ImageItem, TextItem, ToolDef
 
 GROUP, PROVIDER = "functions", "function"
@@ -37,13 +37,17 @@ class FunctionError(ValueError):
 
 @dataclass(frozen=True)
 class FunctionTool:
-    """A function as a tool; ``arguments`` is the model of what it takes."""
+    """A function as a tool; ``arguments`` is the model of what it takes. What a repeated call does, a function says by
+    an attribute of its own: ``function.repeat = "read"``; and ``function.in_doubt = "done"`` what is done about a call
+    that may not be repeated and whose process was lost."""
 
     function: Callable[..., Any]
     definition: ToolDef
     arguments: type[BaseModel]
     context_name: str
     group: str = GROUP
+    repeat: Repeat = "write"
+    in_doubt: InDoubtRule = "wait"
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         try:
@@ -109,7 +113,17 @@ def tool(function: Callable[..., Any], group: str = GROUP) -> FunctionTool:
         fields[f"argument_{number}"] = (kind, Field(default, alias=parameter.name, description=description))
     arguments = _model(name, fields)
     definition = ToolDef(name=name, description=descriptions[""], input_schema=_schema(name, arguments))
-    return FunctionTool(function, definition, arguments, context, group)
+    repeat: Repeat = _attribute(function, "repeat", "write", get_args(Repeat))
+    in_doubt: InDoubtRule = _attribute(function, "in_doubt", "wait", get_args(InDoubtRule))
+    return FunctionTool(function, definition, arguments, context, group, repeat, in_doubt)
+
+
+def _attribute(function: Callable[..., Any], name: str, default: str, choices: Sequence[str]) -> Any:
+    """Read what a function says of itself. Raises FunctionError."""
+    value = getattr(function, name, default)
+    if value not in choices:
+        raise FunctionError(f"{function.__name__}.{name} is {value!r}: it must be one of {', '.join(choices)}")
+    return value
 
 
 def _model(name: str, fields: dict[str, Any]) -> type[BaseModel]:

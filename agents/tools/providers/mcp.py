@@ -12,7 +12,7 @@ import importlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,30 +20,73 @@ import msgspec
 from agents.base import addresses, redaction
 from agents.base.errors import InvalidRequest
 from agents.base.forwarded_headers import HEADERS_KEY, validate_headers
-from agents.loop.protocols.tools import ServerToolGroup, ToolContext, ToolResult, failure, redact_result
+from agents.loop.protocols.tools import (
+    InDoubtRule,
+    Repeat,
+    ServerToolGroup,
+    ToolContext,
+    ToolResult,
+    failure,
+    redact_result,
+)
 from agents.record.schemas.content import ToolDef
 
 PROVIDER = "model-context-protocol"
 LIST_S, CALL_S = 15.0, 60.0
 MAX_TOOLS, MAX_DESCRIPTION, MAX_SCHEMA = 500, 8000, 64 * 1024
 
+ANNOTATIONS = "annotations"
+"""Where the metadata of a tool has what its server says of its effects."""
+_HINTS = {
+    "read_only_hint": "readOnlyHint",
+    "destructive_hint": "destructiveHint",
+    "idempotent_hint": "idempotentHint",
+    "open_world_hint": "openWorldHint",
+}
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
     """Where an MCP server is: at a URL, or a command of the operator's. ``trusted`` says that the
-    operator named it, so that its address is not looked at."""
+    operator named it, so that its address is not looked at. ``repeats`` says what repeated calls of its tools do, by
+    their names or ``*``, where the operator knows better than the server says, and ``rules`` what is done about calls
+    in doubt. The key of a call goes along in its ``_meta``, and as an argument or a header where these are named."""
 
     url: str = ""
     command: Sequence[str] = ()
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     trusted: bool = False
+    repeats: Mapping[str, Repeat] = field(default_factory=dict)
+    rules: Mapping[str, InDoubtRule] = field(default_factory=dict)
+    key_argument: str = ""
+    key_header: str = ""
+
+    def repeat(self, tool: ToolDef) -> Repeat:
+        """Return what a repeated call of a tool does: by the settings, else as the server says, else the worst."""
+        told = self.repeats.get(tool.name) or self.repeats.get("*")
+        if told:
+            return told
+        hints = (tool.metadata or {}).get(ANNOTATIONS) or {}
+        return "read" if hints.get("readOnlyHint") else "idempotent" if hints.get("idempotentHint") else "write"
+
+    def in_doubt(self, tool: ToolDef) -> InDoubtRule:
+        """Return what is done about a call of a tool that is in doubt."""
+        return self.rules.get(tool.name) or self.rules.get("*") or "wait"
 
     @property
     def label(self) -> str:
         """What it is called in messages."""
         return _canonical(self.url) if self.url else f"the command {self.command[0]}"
+
+
+@dataclass(frozen=True, slots=True)
+class McpToolCall:
+    """A call of a server's tool. ``key`` is the same for a call that is repeated; empty outside a turn."""
+
+    tool: str
+    arguments: dict[str, Any]
+    key: str = ""
 
 
 class McpFault(Exception):
@@ -106,15 +149,21 @@ class McpClient:
             raise fault.redacted(secrets) from None
         return valid_tools(redaction.redact_json(entries, secrets))
 
-    async def call(
-        self, server: Server, name: str, arguments: dict[str, Any], provider_data: Mapping[str, Any]
-    ) -> ToolResult:
+    async def call(self, server: Server, name: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         """The answer of a tool. Raises McpFault, InvalidRequest."""
-        headers = headers_for(server, provider_data)
+        headers, key = headers_for(server, context.provider_data), context.call_key
         client, secrets = await self._loaded(), secrets_of(server, headers)
+        if key and server.key_argument:
+            arguments = {**arguments, server.key_argument: key}
+        if key and server.key_header:
+            headers = {**headers, server.key_header: key}
         try:
             result = await client.call_tool(
-                server, headers, name, arguments, allow_private=self._allow_private, seconds=self._call_s
+                server,
+                headers,
+                McpToolCall(name, arguments, key),
+                allow_private=self._allow_private,
+                seconds=self._call_s,
             )
         except McpFault as fault:
             raise fault.redacted(secrets) from None
@@ -136,9 +185,17 @@ class McpTool:
     server: Server
     mcp: McpClient
 
+    @property
+    def repeat(self) -> Repeat:
+        return self.server.repeat(self.definition)
+
+    @property
+    def in_doubt(self) -> InDoubtRule:
+        return self.server.in_doubt(self.definition)
+
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         try:
-            return await self.mcp.call(self.server, self.definition.name, arguments, context.provider_data)
+            return await self.mcp.call(self.server, self.definition.name, arguments, context)
         except McpFault as fault:
             return failure(fault.message)
         except InvalidRequest as error:
@@ -154,13 +211,14 @@ def group(
 
 
 def configured(raw: Mapping[str, Any]) -> dict[str, ConfiguredServer]:
-    """The operator's servers: ``{"group": {"url": …, "headers": {…}} or {"command": […]}}``. Raises
-    ValueError."""
+    """The operator's servers: ``{"group": {"url": …, "headers": {…}} or {"command": […]}}``, with what repeated calls
+    do (``"repeat": "read"``, or by tool: ``{"lookup": "read"}``), what is done about calls in doubt (``"in_doubt"``,
+    likewise) and where the key of a call goes (``"key_argument"``, ``"key_header"``). Raises ValueError."""
     return {name: ConfiguredServer(_server(name, entry)) for name, entry in raw.items()}
 
 
 def _server(name: str, raw: Any) -> Server:
-    is_valid = isinstance(raw, dict) and set(raw) <= {"url", "headers", "command"}
+    is_valid = isinstance(raw, dict) and set(raw) <= {"url", "headers", "command", "repeat", "in_doubt", *_KEY_PLACES}
     if not is_valid or ("url" in raw) == ("command" in raw) or "/" in name:
         raise ValueError(f"MCP_SERVERS: {name}: give either a url (and headers) or a command")
     try:
@@ -174,7 +232,24 @@ def _server(name: str, raw: Any) -> Server:
         raise ValueError(f"MCP_SERVERS: {name}: a command is a list of texts")
     if "command" in raw and not command:
         raise ValueError(f"MCP_SERVERS: {name}: the command is empty")
-    return Server(str(raw.get("url", "")), command, headers, trusted=True)
+    places = {place: raw.get(place, "") for place in _KEY_PLACES}
+    if not all(isinstance(value, str) for value in places.values()) or ("command" in raw and places["key_header"]):
+        raise ValueError(f"MCP_SERVERS: {name}: key_argument and key_header are names, the latter for a url only")
+    repeats = _by_tool(name, raw, "repeat", get_args(Repeat))
+    rules = _by_tool(name, raw, "in_doubt", get_args(InDoubtRule))
+    return Server(str(raw.get("url", "")), command, headers, True, repeats, rules, **places)
+
+
+_KEY_PLACES = ("key_argument", "key_header")
+
+
+def _by_tool(name: str, raw: Mapping[str, Any], setting: str, choices: Sequence[str]) -> dict[str, Any]:
+    """Read what is said of all tools (as ``*``), or of each by its name. Raises ValueError."""
+    told = raw.get(setting)
+    by_tool = {"*": told} if isinstance(told, str) else told or {}
+    if not isinstance(by_tool, dict) or not all(value in choices for value in by_tool.values()):
+        raise ValueError(f"MCP_SERVERS: {name}: {setting} is one of {', '.join(choices)}, or that by tool")
+    return by_tool
 
 
 # ------------------------------------------------------------------------------------------ listings
@@ -205,7 +280,16 @@ def _definition(entry: Mapping[str, Any]) -> ToolDef | None:
     if size > MAX_SCHEMA or schema.get("type", "object") != "object":
         return None
     description = str(entry.get("description") or "")[:MAX_DESCRIPTION]
-    return ToolDef(name=name, description=description, input_schema={"type": "object", "properties": {}, **schema})
+    parameters = {"type": "object", "properties": {}, **schema}
+    return ToolDef(name=name, description=description, input_schema=parameters, metadata=_metadata(entry))
+
+
+def _metadata(entry: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what a server says of the effects of a tool, where it says anything."""
+    told = entry.get("annotations") or {}
+    hints = {name: told.get(key) for key, name in _HINTS.items()}
+    hints = {name: value for name, value in hints.items() if isinstance(value, bool)}
+    return {ANNOTATIONS: hints} if hints else None
 
 
 # ------------------------------------------------------------------------------------------- headers

@@ -22,11 +22,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from pydantic_core import to_json
 
-from agents.base import addresses
+from agents.base import addresses, tracing
 from agents.base.errors import InvalidRequest
 from agents.loop.protocols.tools import ToolResult
 from agents.record.schemas.content import ContentItem, ImageData, ImageItem, TextItem, text_of
-from agents.tools.providers.mcp import MAX_TOOLS, McpFault, Server
+from agents.tools.providers.mcp import MAX_TOOLS, McpFault, McpToolCall, Server
 
 T = TypeVar("T")
 
@@ -39,6 +39,9 @@ MAX_ERROR_CHARS = 500
 _INFO = types.Implementation(name="agents", version="0.2.12")
 _WRONG_TRANSPORT_STATUSES = frozenset({400, 404, 405, 406, 415, 501})
 """What servers that speak SSE only answer to a POST."""
+LISTED = {"name", "description", "input_schema", "annotations"}
+CALL_KEY = "idempotencyKey"
+"""Where ``_meta`` of a call has its key."""
 MAX_KNOWN = 1000
 """Servers that something is remembered of."""
 _speaks_sse: dict[str, bool] = {}
@@ -59,7 +62,7 @@ async def _list(client: Client) -> list[dict[str, Any]]:
     cursor: str | None = None
     for _ in range(MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
-        entries += [tool.model_dump(include={"name", "description", "input_schema"}) for tool in page.tools]
+        entries += [tool.model_dump(include=LISTED) for tool in page.tools]
         cursor = page.next_cursor
         if not cursor or len(entries) > MAX_TOOLS:
             break
@@ -69,17 +72,18 @@ async def _list(client: Client) -> list[dict[str, Any]]:
 async def call_tool(
     server: Server,
     headers: Mapping[str, str],
-    name: str,
-    arguments: dict[str, Any],
+    call: McpToolCall,
     *,
     allow_private: bool,
     seconds: float,
 ) -> ToolResult:
     """A tool's answer, its failure included. Raises McpFault where there is no answer, InvalidRequest."""
+    meta = {"_meta": {CALL_KEY: call.key}} if call.key else {}
+    params = types.CallToolRequestParams.model_validate({"name": call.tool, "arguments": call.arguments, **meta})
 
     async def ask(client: Client) -> types.CallToolResult:
         # not by client.call_tool: that lists all tools first, to look at the shape of the result
-        request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
+        request = types.CallToolRequest(params=params)
         return await client.session.send_request(request, types.CallToolResult)
 
     return _result(await _connect(server, headers, ask, allow_private=allow_private, seconds=seconds))
@@ -231,7 +235,9 @@ class PinnedTransport(httpx2.AsyncBaseTransport):
         """A client that goes this way."""
         self._inner = httpx2.AsyncHTTPTransport(verify=_tls(), trust_env=False)
         timeout = httpx2.Timeout(seconds, connect=CONNECT_S)
-        return httpx2.AsyncClient(headers=dict(headers), timeout=timeout, transport=self, trust_env=False)
+        return httpx2.AsyncClient(
+            headers=tracing.headers() | dict(headers), timeout=timeout, transport=self, trust_env=False
+        )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         target, inner = self._target, self._inner

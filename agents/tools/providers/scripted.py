@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from agents.loop.protocols.tools import ToolContext, ToolResult
+from agents.loop.protocols.tools import Repeat, ToolContext, ToolResult
 from agents.record.schemas.content import ToolDef, ToolParameter
 
 GROUP = "builtin::demo"
@@ -26,6 +26,7 @@ class ScriptedTool:
     answer: Callable[[dict[str, Any]], ToolResult]
     takes_s: float = 0.0
     group: str = GROUP
+    repeat: Repeat = "read"
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         if self.takes_s:

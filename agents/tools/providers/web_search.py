@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import aiohttp
 import msgspec
 
-from agents.loop.protocols.tools import ServerToolGroup, ToolContext, ToolResult, failure
+from agents.loop.protocols.tools import Repeat, ServerToolGroup, ToolContext, ToolResult, failure
 from agents.record.schemas.content import ToolDef, ToolParameter
 
 GROUP, TOOL, LISTED_NAME = "builtin::websearch", "brave_search", "web_search"
@@ -132,6 +132,7 @@ class WebSearch:
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     definition: ToolDef = _DEFINITION
     group: str = GROUP
+    repeat: Repeat = "read"
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         query, limit = arguments.get("query"), arguments.get("max_results", DEFAULT_RESULTS)

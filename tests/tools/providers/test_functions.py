@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from agents.loop.protocols.tools import ToolContext, ToolResult
+from agents.loop.protocols.tools import ToolContext, ToolResult, rule_in_doubt
 from agents.loop.run_tool import run_tool
 from agents.record.schemas.content import ImageData, ImageItem
 from agents.tools.providers import functions
@@ -192,3 +192,16 @@ def test_a_type_without_a_schema_is_refused() -> None:
 
     with pytest.raises(FunctionError, match="odd: no schema"):
         tool(odd)
+
+
+def test_a_function_says_what_is_done_about_its_calls_when_a_process_is_lost() -> None:
+    def refund(order: str) -> str:
+        """Pay it back."""
+        return order
+
+    assert (tool(refund).repeat, rule_in_doubt(tool(refund))) == ("write", "wait")
+    vars(refund).update(repeat="idempotent", in_doubt="done")
+    assert (tool(refund).repeat, rule_in_doubt(tool(refund))) == ("idempotent", "done")
+    vars(refund).update(in_doubt="perhaps")
+    with pytest.raises(FunctionError, match=r"refund\.in_doubt is 'perhaps': it must be one of wait, done, not_done"):
+        tool(refund)

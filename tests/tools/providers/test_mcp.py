@@ -9,7 +9,17 @@ import pytest
 
 from agents.base.errors import InvalidRequest
 from agents.base.forwarded_headers import validate_headers
-from agents.tools.providers.mcp import MAX_TOOLS, McpClient, McpFault, Server, configured, headers_for, valid_tools
+from agents.loop.protocols.tools import HostedTool, ToolWithArgs, rule_in_doubt
+from agents.tools.providers.mcp import (
+    MAX_TOOLS,
+    McpClient,
+    McpFault,
+    Server,
+    configured,
+    group,
+    headers_for,
+    valid_tools,
+)
 
 SCHEMA = {"type": "object", "properties": {"x": {"type": "string"}}}
 
@@ -108,6 +118,11 @@ def test_a_secret_is_not_shown_by_what_holds_it() -> None:
         ({"x": {"command": "rm -rf"}}, "list of texts"),
         ({"x": {"url": "http://a", "headers": {"Host": "b"}}}, "not a header"),
         ({"a/b": {"url": "http://a"}}, "a/b"),
+        ({"x": {"url": "http://a", "repeat": "sometimes"}}, "repeat is one of read, idempotent, write"),
+        ({"x": {"url": "http://a", "repeat": {"look": True}}}, "repeat is one of"),
+        ({"x": {"url": "http://a", "in_doubt": "maybe"}}, "in_doubt is one of wait, done, not_done"),
+        ({"x": {"url": "http://a", "key_header": 3}}, "are names"),
+        ({"x": {"command": ["a"], "key_header": "Idempotency-Key"}}, "for a url only"),
     ],
 )
 def test_wrong_settings_are_told(raw: dict[str, Any], words: str) -> None:
@@ -126,3 +141,37 @@ def test_a_url_of_a_user_is_looked_at_each_time(url: str) -> None:
 def test_a_command_that_is_not_there_is_a_fault() -> None:
     with pytest.raises(McpFault, match="the command no-such-program"):
         asyncio.run(McpClient().list(Server(command=["no-such-program"])))
+
+
+@pytest.mark.parametrize(
+    ("hints", "repeat"),
+    [
+        ({"read_only_hint": True}, "read"),
+        ({"read_only_hint": False, "idempotent_hint": True}, "idempotent"),
+        ({"destructive_hint": False}, "write"),
+        ({"read_only_hint": "yes", "idempotent_hint": 1}, "write"),
+        (None, "write"),
+    ],
+)
+def test_a_server_says_what_a_repeated_call_does(hints: Any, repeat: str) -> None:
+    [tool] = valid_tools([one(annotations=hints)]).tools
+    assert Server(URL).repeat(tool) == repeat
+
+
+def test_the_operator_knows_better() -> None:
+    look, other = valid_tools([one("look"), one("other", annotations={"read_only_hint": True})]).tools
+    by_tool = configured({"x": {"url": URL, "repeat": {"look": "read"}}})["x"].server
+    assert [by_tool.repeat(look), by_tool.repeat(other)] == ["read", "read"]
+    for_all = configured({"x": {"url": URL, "repeat": "write"}})["x"].server
+    assert [for_all.repeat(look), for_all.repeat(other)] == ["write", "write"]
+
+
+def test_the_operator_says_what_is_done_in_doubt() -> None:
+    look, other = valid_tools([one("look"), one("other")]).tools
+    by_tool = configured({"x": {"url": URL, "in_doubt": {"look": "done"}}})["x"].server
+    assert [by_tool.in_doubt(look), by_tool.in_doubt(other)] == ["done", "wait"]
+    for_all = configured({"x": {"url": URL, "in_doubt": "not_done"}})["x"].server
+    assert [for_all.in_doubt(look), for_all.in_doubt(other)] == ["not_done", "not_done"]
+    [tool] = group("x", for_all, McpClient(), [look], args={"n": 1}, note="").tools
+    wrapped = HostedTool(ToolWithArgs(tool, {}), "mcp")
+    assert rule_in_doubt(wrapped) == "not_done"

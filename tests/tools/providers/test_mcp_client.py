@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from agents.base import tracing
 from agents.tools.providers import mcp_client
-from agents.tools.providers.mcp import McpFault, Server
+from agents.tools.providers.mcp import McpFault, McpToolCall, Server
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 INFO = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}
@@ -23,10 +24,12 @@ class Odd:
     def __init__(self, answer: Callable[[dict[str, Any]], Any]) -> None:
         self._answer = answer
         self.seen: list[str] = []
+        self.headers: list[dict[str, str]] = []
 
     async def _post(self, request: web.Request) -> web.StreamResponse:
         asked = await request.json()
         self.seen.append(asked["method"])
+        self.headers.append({name.lower(): value for name, value in request.headers.items()})
         answer = self._answer(asked)
         if isinstance(answer, web.StreamResponse):
             return answer
@@ -55,8 +58,9 @@ class Odd:
     def list(self, seconds: float = 5.0) -> Any:
         return self.ask(lambda server: mcp_client.list_tools(server, {}, allow_private=True, seconds=seconds))
 
-    def call(self, seconds: float = 5.0) -> Any:
-        return self.ask(lambda server: mcp_client.call_tool(server, {}, "x", {}, allow_private=True, seconds=seconds))
+    def call(self, seconds: float = 5.0, call_key: str = "") -> Any:
+        call = McpToolCall("x", {}, call_key)
+        return self.ask(lambda server: mcp_client.call_tool(server, {}, call, allow_private=True, seconds=seconds))
 
 
 def polite(asked: dict[str, Any], method: str, answer: Any) -> Any:
@@ -156,3 +160,27 @@ def test_structured_content_stands_in_for_text_that_is_missing() -> None:
 def test_an_error_of_the_tool_is_told_as_one() -> None:
     said = {"result": {"content": [{"type": "text", "text": "no such city"}], "isError": True}}
     assert at("tools/call", said).call().error == "no such city"
+
+
+def test_the_key_of_a_call_goes_along() -> None:
+    sent = []
+
+    def answer(asked: dict[str, Any]) -> Any:
+        sent.append(asked.get("params", {}).get("_meta", {}).get("idempotencyKey"))
+        return polite(asked, "tools/call", {"result": {"content": []}})
+
+    Odd(answer).call(call_key="k1")
+    assert sent[-1] == "k1"
+
+
+def test_a_call_is_part_of_the_trace_it_is_made_in() -> None:
+    odd = Odd(lambda asked: {"result": {**INFO, "tools": [], "content": []}})
+
+    async def call(server: Server) -> Any:
+        position = tracing.parse("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+        tracing.current.set(position)
+        return await mcp_client.call_tool(server, {}, McpToolCall("x", {}), allow_private=True, seconds=5.0)
+
+    odd.ask(call)
+    parents = {headers.get("traceparent") for headers in odd.headers}
+    assert parents == {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from agents.base import tracing
 from agents.base.errors import ProviderError
 from agents.loop.inference.chat.connections import Connections
 from agents.loop.inference.chat.endpoint_errors import EndpointErrors
@@ -62,7 +63,9 @@ class Transport:
         session = self._connections.session()
         # A BytesIO, because aiohttp warns about large plain bytes.
         data = io.BytesIO(body) if body else None
-        headers = self._headers | {"Content-Type": "application/json"} if body else self._headers
+        headers = self._headers | tracing.headers()
+        if body:
+            headers["Content-Type"] = "application/json"
         url = f"{self.base_url}{path}"
         # Never ``from error``: aiohttp's errors carry the request's headers, and the key in them.
         try:
