@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
@@ -21,13 +25,26 @@ class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  
 
 def collect() -> None:
     """Collect the static files, unless nothing changed since the last time: hashing and compressing
-    them takes half of a start."""
-    stamp = Path(settings.STATIC_ROOT) / "stamp.txt"
+    them takes half of a start. Of several processes that share the folder, one does it and the others wait."""
+    root = Path(settings.STATIC_ROOT)
+    stamp = root / "stamp.txt"
     present = _sources()
-    if stamp.exists() and stamp.read_text() == present:
-        return
-    call_command("collectstatic", interactive=False, verbosity=0)
-    stamp.write_text(present)
+    with _locked(root):
+        if stamp.exists() and stamp.read_text() == present:
+            return
+        call_command("collectstatic", interactive=False, verbosity=0)
+        stamp.write_text(present)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _sources() -> str:

@@ -6,10 +6,12 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
 from agents.server.api.catalogue import alive, ready
+from agents.server.api.metrics import Metrics
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", alive),
     path("readyz", ready),
+    path("metrics", Metrics.as_view()),
     path("", include("agents.server.api.urls")),
     path("admin/", admin.site.urls),
     path("", include("agents.server.pages.urls")),

@@ -26,6 +26,7 @@ from agents.record.schemas.tags import TagNames
 from agents.record.store import targets
 from agents.record.store.targets import RecordTarget
 from agents.uikit.access import PageRequest, page
+from agents.uikit.links import at
 from agents.uikit.templates import fragment
 
 
@@ -50,8 +51,8 @@ class FeedbackLine:
 def _feedback_url(target: RecordTarget) -> str:
     """The URL of a record's feedback page."""
     if target.turn is None:
-        return f"/sessions/{ids.public(ids.Kind.SESSION, target.session)}/judged/"
-    turn = f"/turns/{ids.public(ids.Kind.TURN, target.turn)}/"
+        return at(f"/sessions/{ids.public(ids.Kind.SESSION, target.session)}/judged/")
+    turn = at(f"/turns/{ids.public(ids.Kind.TURN, target.turn)}/")
     return f"{turn}judged/" if target.step is None else f"{turn}steps/{_public_id(target)}/judged/"
 
 
@@ -103,7 +104,7 @@ def _line(target: RecordTarget, entry: FeedbackEntry, numbers: Mapping[int, int]
     if number is None or target.turn is None or target.step is not None:
         return FeedbackLine(entry)
     start = window_query(number // PAGE_STEPS * PAGE_STEPS)
-    return FeedbackLine(entry, number + 1, f"/turns/{ids.public(ids.Kind.TURN, target.turn)}/{start}#step-{number}")
+    return FeedbackLine(entry, number + 1, at(f"/turns/{ids.public(ids.Kind.TURN, target.turn)}/{start}#step-{number}"))
 
 
 def _rating_counts(actor: Actor, entries: Iterable[FeedbackEntry]) -> RatingCounts:
@@ -145,7 +146,7 @@ def _control(actor: Actor, target: RecordTarget, entries: Sequence[FeedbackEntry
 def turn_feedback(request: PageRequest, turn_id: str) -> HttpResponseBase:
     """Render the feedback of a turn; a POST gives some."""
     target = targets.find(request.actor, "turn", turn_id)
-    return _answer(request, target, f"/turns/{turn_id}/")
+    return _answer(request, target, at(f"/turns/{turn_id}/"))
 
 
 @page("read")
@@ -157,14 +158,14 @@ def step_feedback(request: PageRequest, turn_id: str, step_id: str) -> HttpRespo
         raise NotFound(f"Step '{step_id[:80]}' not found.")
     number = targets.step_numbers([target.step or 0])[target.step or 0]
     start = window_query(number // PAGE_STEPS * PAGE_STEPS)
-    return _answer(request, target, f"/turns/{turn_id}/{start}#step-{number}", number + 1)
+    return _answer(request, target, at(f"/turns/{turn_id}/{start}#step-{number}"), number + 1)
 
 
 @page("read")
 def session_feedback(request: PageRequest, session_id: str) -> HttpResponseBase:
     """Render the feedback of a session; a POST gives some."""
     target = targets.find(request.actor, "session", session_id)
-    return _answer(request, target, f"/sessions/{session_id}/")
+    return _answer(request, target, at(f"/sessions/{session_id}/"))
 
 
 def _answer(request: PageRequest, target: RecordTarget, back: str, step: int | None = None) -> HttpResponseBase:

@@ -24,6 +24,7 @@ def choose(request: PageRequest) -> HttpResponse:
         settings.LANGUAGE_COOKIE_NAME,
         language,
         max_age=settings.LANGUAGE_COOKIE_AGE,
+        path=settings.LANGUAGE_COOKIE_PATH,
         samesite="Lax",
         httponly=True,
         secure=settings.LANGUAGE_COOKIE_SECURE,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch
 from django.utils.translation import gettext, gettext_noop
+
+from agents.uikit.links import at, path_of, url_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +51,20 @@ class NavLink:
 
 
 def navigation(path: str) -> Iterator[NavLink]:
-    """The links, as the page at a path shows them; without those whose pages are not installed."""
+    """The links, as the page at a path of the URL tables shows them; without those whose pages are not installed."""
     word = path.split("/")[1]
     for section in SECTIONS:
-        url = optional_url(section.url_name)
-        if url:
-            is_page = path in (url, *section.lists)
-            current = "page" if is_page else "true" if word in section.words else ""
-            yield NavLink(url, section.icon, gettext(section.title), current)
+        try:
+            target = path_of(section.url_name)
+        except NoReverseMatch:
+            continue
+        current = "page" if path in (target, *section.lists) else "true" if word in section.words else ""
+        yield NavLink(at(target), section.icon, gettext(section.title), current)
 
 
 def optional_url(name: str) -> str:
-    """The path of a view that is perhaps not installed; empty without it."""
+    """The link to a view that is perhaps not installed; empty without it."""
     try:
-        return reverse(name)
+        return url_for(name)
     except NoReverseMatch:
         return ""

@@ -16,7 +16,6 @@ from django.template.backends.jinja2 import Jinja2
 from django.template.defaultfilters import truncatechars
 from django.template.loader import get_template
 from django.templatetags.static import static
-from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, get_language_info, gettext, ngettext, npgettext, pgettext
 from jinja2 import BaseLoader, Environment, StrictUndefined, Template
@@ -24,6 +23,7 @@ from markupsafe import Markup
 
 from agents.base.subjects import is_installed
 from agents.uikit import elements, format, sources
+from agents.uikit.links import url_for
 from agents.uikit.navigation import navigation, optional_url
 
 
@@ -46,11 +46,6 @@ def environment(**options: Any) -> Environment:
 def _translate(message: str, **values: Any) -> Markup:
     """Translate a message; values for its placeholders are escaped."""
     return Markup(elements.translation(get_language(), message)) % values  # noqa: S704 - the text is of our catalogues, % escapes the values
-
-
-def url_for(name: str, *args: Any) -> str:
-    """The path of a view by its name."""
-    return reverse(name, args=args)
 
 
 def languages() -> list[dict[str, Any]]:
@@ -81,6 +76,7 @@ _FILTERS = {
 }
 _GLOBALS = {
     "static": static,
+    "root": settings.URL_PREFIX,
     "url_for": url_for,
     "optional_url": optional_url,
     "navigation": navigation,

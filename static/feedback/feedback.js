@@ -4,6 +4,7 @@ import { nodes } from "../uikit/fragments.js";
 import { put, refresher } from "../uikit/parts.js";
 import { post } from "../uikit/post.js";
 import { subscribe } from "../uikit/socket.js";
+import { root } from "../uikit/root.js";
 
 const form = document.querySelector("[data-judge]");
 const section = document.querySelector("[data-judged]");
@@ -36,8 +37,9 @@ form?.addEventListener("submit", async (event) => {
 });
 
 if (section) {
-  const [level, name] = url.startsWith("/sessions/") ? ["sessions", "session"] : ["turns", "turn"];
-  const id = url.split("/")[2];
+  const path = url.slice(root.length);
+  const [level, name] = path.startsWith("/sessions/") ? ["sessions", "session"] : ["turns", "turn"];
+  const id = path.split("/")[2];
   const refresh = refresher(() => `${url}?parts=1`, 1000);
   subscribe({ topic: "logs", level, q: `${name}:${id}`, after: section.dataset.cursor, as: "json" }, { events: refresh, gap: refresh });
 }

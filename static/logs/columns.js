@@ -9,5 +9,5 @@ for (const each of document.querySelectorAll("[data-without-script]")) each.hidd
 form.addEventListener("change", () => {
   table.dataset.hidden = boxes.flatMap((box, index) => (box.checked ? [] : [index + 1])).join(" ");
   const shown = boxes.filter((box) => box.checked).map((box) => box.value);
-  document.cookie = `columns-${form.dataset.columns}=${shown.join(".")}; path=/; max-age=${YEAR_S}; samesite=lax`;
+  document.cookie = `columns-${form.dataset.columns}=${shown.join(".")}; path=${document.documentElement.dataset.root ?? ""}/; max-age=${YEAR_S}; samesite=lax`;
 });

@@ -6,6 +6,7 @@ import { nodes } from "../uikit/fragments.js";
 import { post } from "../uikit/post.js";
 import { subscribe } from "../uikit/socket.js";
 import { Steps, endAt } from "./steps.js";
+import { root } from "../uikit/root.js";
 
 const place = document.querySelector("[data-try]");
 const form = place.querySelector("[data-try-form]");
@@ -64,9 +65,9 @@ function show(words) {
 
 function follow({ turn_id: turn, session_id: id }) {
   stop();
-  links.querySelector("[data-turn-link]").href = `/turns/${turn}/`;
-  links.querySelector("[data-session-link]").href = `/sessions/${id}/`;
-  answer.action = `/turns/${turn}/answer/`;
+  links.querySelector("[data-turn-link]").href = `${root}/turns/${turn}/`;
+  links.querySelector("[data-session-link]").href = `${root}/sessions/${id}/`;
+  answer.action = `${root}/turns/${turn}/answer/`;
   const list = thread.lastElementChild;
   list.className = "reader";
   const steps = new Steps(list, endAt(form));

@@ -9,6 +9,7 @@ import { element } from "../uikit/fragments.js";
 import { put, refresher } from "../uikit/parts.js";
 import { onState, subscribe } from "../uikit/socket.js";
 import { Steps } from "./steps.js";
+import { root } from "../uikit/root.js";
 
 const AGAIN = 2000; // milliseconds between two looks at the time scale while a step is open
 
@@ -25,7 +26,7 @@ if (page.dataset.hit && !location.hash) location.replace(`#step-${page.dataset.h
 
 function follow() {
   const { turn, cursor } = page.dataset;
-  const refresh = refresher(() => `/turns/${turn}/parts/${location.search}`);
+  const refresh = refresher(() => `${root}/turns/${turn}/parts/${location.search}`);
   subscribe({ topic: `turn:${turn}`, after: cursor, as: "html" }, {
     events(events) {
       const following = steps?.take(events) ?? true;

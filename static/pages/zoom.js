@@ -3,6 +3,7 @@
 
 import { fetchFragment, nodes } from "../uikit/fragments.js";
 import { put } from "../uikit/parts.js";
+import { root } from "../uikit/root.js";
 
 const SETTLED = 180; // milliseconds after the last turn of the wheel
 const SHORTEST = 1000; // microseconds
@@ -25,7 +26,7 @@ function show(start, end) {
 }
 
 async function open(query) {
-  const html = await fetchFragment(`/turns/${turn}/parts/${query}`).catch(() => null);
+  const html = await fetchFragment(`${root}/turns/${turn}/parts/${query}`).catch(() => null);
   if (!html) return location.assign(query);
   const moves = document.activeElement?.closest(".moves a");
   put(nodes(html).querySelector("[data-part=timeline][data-wide]"));

@@ -8,6 +8,8 @@
 //
 //   onState((state) => …)      "connecting", "live", "reconnecting", "idle"; called at once, then at each change
 
+import { root } from "./root.js";
+
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 30_000;
 const TOO_MANY = 4429; // more are open than this reader's share: somebody has to close one first
@@ -56,7 +58,7 @@ function send(message) {
 function connect() {
   timer = 0;
   setState(failures ? "reconnecting" : "connecting");
-  const url = new URL("/ws/live", location.href);
+  const url = new URL(`${root}/ws/live`, location.href);
   url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
   socket = new WebSocket(url);
   socket.addEventListener("open", opened);

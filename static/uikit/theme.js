@@ -13,7 +13,7 @@ function show() {
 function choose(theme) {
   if (theme) root.dataset.theme = theme;
   else delete root.dataset.theme;
-  document.cookie = `theme=${theme}; path=/; max-age=${theme ? 31_536_000 : 0}; samesite=lax`;
+  document.cookie = `theme=${theme}; path=${document.documentElement.dataset.root ?? ""}/; max-age=${theme ? 31_536_000 : 0}; samesite=lax`;
   show();
 }
 

@@ -71,6 +71,6 @@ function tick() {
 }
 
 document.documentElement.dataset.times = "local"; // hides the notes that say UTC
-document.cookie = `tz=${encodeURIComponent(zone)}; path=/; max-age=31536000; samesite=lax`;
+document.cookie = `tz=${encodeURIComponent(zone)}; path=${document.documentElement.dataset.root ?? ""}/; max-age=31536000; samesite=lax`;
 localise(document);
 setInterval(tick, 1000);

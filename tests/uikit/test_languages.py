@@ -34,14 +34,6 @@ SAID = "⟦said⟧"
 languages = pytest.mark.parametrize("language", ["en", "de", "fr"])
 
 
-@pytest.fixture(autouse=True)
-def _no_language() -> Iterator[None]:
-    """A request of the test client leaves its language behind; one to a server is in a context of its own."""
-    translation.deactivate()
-    yield
-    translation.deactivate()
-
-
 @pytest.fixture
 def me(db: None) -> Actor:
     return keys.local()
@@ -67,7 +59,7 @@ def paths(me: Actor, rows: list[TurnRow]) -> list[str]:
         *(turn, f"{turn}?view=timeline", f"{turn}?view=raw", f"{turn}peek/", f"{turn}judged/"),
         f"/turns/{make_turn(me, f'say {SAID}').public_id}/fork/",
         *(session, "/agents/", agent, f"{agent}revisions/", f"{agent}numbers/"),
-        *("/turns/compare/", "/keys/", "/docs/", "/login/", "/prices/"),
+        *("/turns/compare/", "/keys/", "/docs/", "/login/", "/prices/", "/health/"),
     ]
 
 

@@ -30,6 +30,7 @@ def remember(response: HttpResponse, user: AbstractBaseUser) -> None:
         _cookie(user.get_username()),
         accounts.device_cookie(user),
         max_age=MAX_AGE_S,
+        path=settings.COOKIE_PATH,
         secure=settings.BEHIND_TLS,
         httponly=True,
         samesite="Strict",
@@ -38,4 +39,6 @@ def remember(response: HttpResponse, user: AbstractBaseUser) -> None:
 
 def _cookie(username: str) -> str:
     digest = hashlib.sha256(username.encode(errors="replace")).hexdigest()[:16]
-    return f"{'__Host-' if settings.BEHIND_TLS else ''}device-{digest}"
+    # browsers take a cookie of such a name from TLS alone; with __Host- also for the whole host alone
+    prefix = "" if not settings.BEHIND_TLS else "__Secure-" if settings.URL_PREFIX else "__Host-"
+    return f"{prefix}device-{digest}"

@@ -23,6 +23,7 @@ from agents.base.errors import InvalidRequest
 from agents.base.store import keys
 from agents.base.store.keys import KeyRecord
 from agents.uikit.access import PageRequest, page
+from agents.uikit.links import base_url
 
 DAY_US = 86_400_000_000
 LIFETIMES: dict[str, tuple[str, int | None]] = {
@@ -101,7 +102,7 @@ def _page(
         "secret": secret,
         "error": error,
         "form": _form(request, was_refused=error is not None),
-        "base_url": request.build_absolute_uri("/")[:-1],
+        "base_url": base_url(request),
         "shows_owner": request.actor.is_admin,
     }
     return render(request, "identity/keys.html", context, status=status)
