@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from agents.base.lazy_import import lazy_import
+from agents.base.metrics import measure
 from agents.logs.wire.export import TURN_FORMATS, TurnFormat
 from agents.loop.background import backgrounds
 from agents.pages.page_hooks import hooks
 from agents.record.store import deletion_hooks
-from agents.telemetry.store.external import trace_deletion
+from agents.telemetry.store.external import backlog, trace_deletion
 
 
 def install() -> None:
@@ -20,3 +21,5 @@ def install() -> None:
     hooks.agent_service = lazy_import("agents.telemetry.store.external.provenance.service_of_agent")
     hooks.span_lines = lazy_import("agents.telemetry.pages.external_spans.raw_lines")
     hooks.has_spans = True
+    measure("ingest_spans_waiting", "Spans that are not made into turns yet.", lambda: backlog.backlog.waiting)
+    measure("ingest_lag_seconds", "For how long the trace waits that has waited longest.", backlog.lag_seconds)

@@ -70,7 +70,8 @@ class VectorDocument(models.Model):
     why nothing of it can be found. ``metadata`` is what searches filter by.
 
     One made of a ``file`` is named by that file's id and filled later; its ``size`` is in bytes. ``work``
-    numbers the attempt to fill it: what ends an attempt counts only while its number stands here."""
+    numbers the attempt to fill it: what ends an attempt counts only while its number stands here; ``attempts`` is how
+    many were begun."""
 
     id = KeyField()
     vector_db = models.ForeignKey(VectorDB, on_delete=models.CASCADE, related_name="documents", db_index=False)
@@ -98,6 +99,7 @@ class VectorDocument(models.Model):
     chunk_tokens = models.IntegerField(default=0)
     chunk_overlap = models.IntegerField(default=0)
     work = models.BigIntegerField(default=0)
+    attempts = models.SmallIntegerField(default=0, db_default=0)
     lease_owner = ShortText(max_length=32, blank=True)
     lease_until = MomentField(null=True, blank=True)
 

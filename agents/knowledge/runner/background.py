@@ -5,19 +5,27 @@ from __future__ import annotations
 from agents.base import ids
 from agents.base.reading import read
 from agents.knowledge.runner.indexing import Indexer
-from agents.knowledge.store import files, indexing
+from agents.knowledge.store import files
 from agents.loop import background
 
 
 class KnowledgeBackground(background.BackgroundWork):
     async def start(self) -> None:
-        await read(indexing.fail_lost, ids.now_us())
+        await self._indexer.take_over()
 
     async def renew(self) -> None:
-        await self.service.part(Indexer).renew()
+        await self._indexer.renew()
 
     async def recover(self) -> None:
-        await read(indexing.fail_lost, ids.now_us(), self.service.part(Indexer).running)
+        if not self.service.runner.draining:
+            await self._indexer.take_over()
 
     async def expire(self) -> int:
         return await read(files.expire, ids.now_us())
+
+    async def stop(self) -> None:
+        await self._indexer.stop()
+
+    @property
+    def _indexer(self) -> Indexer:
+        return self.service.part(Indexer)

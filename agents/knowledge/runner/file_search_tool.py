@@ -11,7 +11,7 @@ from agents.knowledge.runner import file_search
 from agents.knowledge.runner.file_search import FileQuery, FileSearchHit
 from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.schemas.filters import Filter, parse
-from agents.loop.protocols.tools import HostedTool, ToolContext, ToolResult, failure
+from agents.loop.protocols.tools import HostedTool, Repeat, ToolContext, ToolResult, failure
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolDef, ToolParameter
 from agents.responses.schemas.requests import FileSearchTool
@@ -39,6 +39,7 @@ class FileSearch:
     filters: Filter | None = None
     definition: ToolDef = _DEFINITION
     group: str = "file_search"
+    repeat: Repeat = "read"
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         query = arguments.get("query")

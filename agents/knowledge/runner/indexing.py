@@ -22,6 +22,7 @@ from agents.knowledge.store import files, indexing
 from agents.knowledge.store.indexing import IndexingInput, Work
 from agents.knowledge.store.vector_dbs import NewChunk
 from agents.loop.provider_set import Providers
+from agents.loop.roles import ProcessRole
 
 log = logging.getLogger(__name__)
 
@@ -30,9 +31,12 @@ MAX_CONCURRENT_FILES = 2
 
 
 class TaskRunner(Protocol):
-    """Who runs it: ``owner`` is the process's name."""
+    """Who runs it: ``owner`` is the process's name, and its role says whether it reads files."""
 
     owner: str
+
+    @property
+    def role(self) -> ProcessRole: ...
 
     def run_in_background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Do something in a task of its own. From any thread; returns at once."""
@@ -57,10 +61,23 @@ class Indexer:
         return frozenset(self._waiting.copy())
 
     def start(self, work: Sequence[Work]) -> None:
-        """Read files, in order. From any thread; returns at once."""
-        if work:
+        """Read files, in order, or leave that to a process that does. From any thread; returns at once."""
+        if work and not self._runner.role.ingests:
+            indexing.release([attempt.document for attempt in work], self.owner)
+        elif work:
             self._waiting.update({attempt.document: attempt.number for attempt in work})
             self._runner.run_in_background(partial(self._all, work))
+
+    async def take_over(self) -> None:
+        """Go on with what other processes have left."""
+        if not self._runner.role.ingests:
+            return
+        self.start(await read(indexing.take_over, self.owner, ids.now_us(), self.running))
+
+    async def stop(self) -> None:
+        """Leave what is not done to other processes."""
+        if self._waiting:
+            await read(indexing.release, list(self.running), self.owner)
 
     async def renew(self) -> None:
         """Tell others that the work goes on."""

@@ -22,7 +22,7 @@ from agents.knowledge.store import vector_dbs
 from agents.knowledge.store.retrieval import RetrievedChunk
 from agents.knowledge.store.vector_dbs import VectorDBRecord
 from agents.loop.protocols.retrieval import RetrievedContext
-from agents.loop.protocols.tools import ServerToolGroup, Tool, ToolContext, ToolResult, failure
+from agents.loop.protocols.tools import Repeat, ServerToolGroup, Tool, ToolContext, ToolResult, failure
 from agents.record.schemas.content import Content, TextItem, ToolDef, ToolParameter
 
 GROUP, MEMORY_GROUP = "builtin::rag", "builtin::memory"
@@ -141,6 +141,7 @@ class KnowledgeSearch:
     actor: Actor | None = None
     group: str = GROUP
     definition: ToolDef = _SEARCH
+    repeat: Repeat = "read"
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         question = str(arguments.get("query") or "").strip()
@@ -165,6 +166,7 @@ class InsertIntoMemory:
     actor: Actor | None = None
     group: str = GROUP
     definition: ToolDef = _INSERT
+    repeat: Repeat = "write"
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         session = ids.parse(ids.Kind.SESSION, context.session_id)

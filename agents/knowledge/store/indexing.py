@@ -14,16 +14,20 @@ from typing import Any
 from django.db.models import F
 
 from agents.base import ids
+from agents.base.store import processes
 from agents.base.store.sql import Insert
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
 from agents.knowledge.models.vector_dbs import Chunk, VectorDB, VectorDocument
 from agents.knowledge.store import passages
 from agents.knowledge.store.vector_dbs import NewChunk, VectorDBRecord
-from agents.record.store import closing
 
 LEASE_S = 60
 """How long a process may say nothing of its work until others take it for gone."""
+MAX_TAKEN = 100
+"""Documents that a process takes over at once; others may take more."""
+MAX_ATTEMPTS = 3
+"""A file during which the server died this often is not read again: it may be the cause."""
 MAX_ERROR_CHARS = 2_000
 """Characters of an error."""
 _ADD_CHUNK = Insert(Chunk, "id vector_db_id document_id position text tokens metadata embedding")
@@ -56,11 +60,21 @@ def _current(work: Work) -> Any:
 
 
 def begin(work: Work) -> IndexingInput | None:
-    """What is to be done; None when it no longer is."""
+    """What is to be done; None when it no longer is, or was begun too often."""
     db = ("identifier", "embedding_model", "embedding_dimension", "provider_id", "version")
     columns = ("file_id", "name", "mime_type", "file__size", "chunk_tokens", "chunk_overlap")
-    row = _current(work).values_list("vector_db_id", *(f"vector_db__{name}" for name in db), *columns).first()
-    return None if row is None else IndexingInput(VectorDBRecord(*row[:6]), *row[6:])
+    row = (
+        _current(work).values_list("attempts", "vector_db_id", *(f"vector_db__{name}" for name in db), *columns).first()
+    )
+    if row is None:
+        return None
+    attempts, *row = row
+    if attempts >= MAX_ATTEMPTS:
+        fail(work, "server_error", f"The server stopped {MAX_ATTEMPTS} times while it read the file.")
+        return None
+    if not writer.write(lambda: _current(work).update(attempts=F("attempts") + 1)):
+        return None
+    return IndexingInput(VectorDBRecord(*row[:6]), *row[6:])
 
 
 def fill(work: Work, db: int, chunks: Sequence[NewChunk], size: int) -> bool:
@@ -123,21 +137,31 @@ def renew(documents: Sequence[int], owner: str, now_us: int) -> None:
     writer.write(lambda: rows.update(lease_until=lease_end(now_us)))
 
 
-def fail_lost(now_us: int, own: frozenset[int] = frozenset()) -> int:
-    """End the attempts whose process is gone as failed; returns how many. ``mine`` are being worked on here."""
-    rows = VectorDocument.objects.filter(status="in_progress")
-    now, attempts = to_datetime(now_us), rows.values_list("pk", "work", "lease_owner", "lease_until")
+def release(documents: Sequence[int], owner: str) -> None:
+    """Let others have these documents at once: this process stops before it has read them."""
+    rows = VectorDocument.objects.filter(pk__in=documents, status="in_progress", lease_owner=owner)
+    writer.write(lambda: rows.update(lease_until=None))
+
+
+def take_over(owner: str, now_us: int, own: frozenset[int] = frozenset()) -> list[Work]:
+    """Begin new attempts at the documents whose process is gone, but for those of ``own``, which are being worked on
+    here; returns those that this process has now, the oldest first. Of several processes that try, one has each."""
+    rows = VectorDocument.objects.filter(status="in_progress").order_by("pk")
+    now, attempts = to_datetime(now_us), list(rows.values_list("pk", "work", "lease_owner", "lease_until"))
+    living = processes.living(last_owner for _, _, last_owner, _ in attempts)
     lost = [
         Work(key, number)
-        for key, number, owner, until in attempts
-        if key not in own and (until is None or until < now or closing.is_process_dead(owner))
+        for key, number, last_owner, until in attempts
+        if key not in own and (until is None or until < now or last_owner not in living)
     ]
-    for work in lost:
-        fail(work, "server_error", "The server stopped while it read the file; add it again.")
-    return len(lost)
+    return [new for work in lost[:MAX_TAKEN] if (new := _take(work, owner, now_us)) is not None]
 
 
-# --------------------------------------------------------------------------------------------- deleting
+def _take(work: Work, owner: str, now_us: int) -> Work | None:
+    """Replace an attempt by a new one; None where another process was first."""
+    new = Work(work.document, ids.new_key())
+    columns = {"work": new.number, "lease_owner": owner, "lease_until": lease_end(now_us)}
+    return new if writer.write(lambda: _current(work).update(**columns)) else None
 
 
 def empty(documents: Sequence[int]) -> None:

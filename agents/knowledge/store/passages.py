@@ -11,10 +11,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 
 from agents.base.store.sql import execute
 from agents.base.tokenizer import tokens
+from agents.knowledge.models.vector_dbs import Chunk
 
 MAX_WORD_CHARS = 200
 """Characters of a word that count here."""
@@ -25,6 +26,8 @@ LARGE_DATABASE_CHUNKS = 100_000
 """Chunks of a large database; only how words compare depends on it."""
 MAX_QUESTION_WORDS = 64
 """Different words of a question that are looked at."""
+INDEXED_TOGETHER = 500
+"""Chunks of one transaction when all are indexed."""
 
 Hit = tuple[int, float]
 """A chunk's key and its score, more is better."""
@@ -52,6 +55,20 @@ def index(rows: Iterable[tuple[int, str]]) -> None:
         sql = "INSERT INTO agents_chunk_search(rowid, words) VALUES (%s, %s)"
     with connection.cursor() as cursor:
         cursor.executemany(sql, list(rows))
+
+
+def index_all() -> None:
+    """Index all chunks of a database whose index is empty, in short transactions."""
+    after = 0
+    while chunks := list(_chunks_after(after)):
+        with transaction.atomic():
+            index((key, index_text(db, text)) for key, db, text in chunks)
+        after = chunks[-1][0]
+
+
+def _chunks_after(key: int) -> Any:
+    rows = Chunk.objects.filter(pk__gt=key).order_by("pk")
+    return rows.values_list("pk", "vector_db_id", "text")[:INDEXED_TOGETHER]
 
 
 def _vector(words: Sequence[str]) -> str:

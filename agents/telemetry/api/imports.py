@@ -36,22 +36,25 @@ def start_import(actor: Actor, fields: Mapping[str, Any], files: Sequence[Upload
     if size > settings.MAX_UPLOAD_MB * 2**20:
         message = f"file: more than {settings.MAX_UPLOAD_MB} MiB. `manage.py logs import` takes files of any size."
         raise TooLarge(message, param="file")
-    new = NewImport(_display_name(files), size, *(_field(fields, name) for name in ("format", "agent", "session")))
+    format_, agent, session = (_field(fields, name) for name in ("format", "agent", "session"))
+    names = tuple(map(_file_name, files))
+    new = NewImport(_display_name(files), size, format_, agent, session, names)
     if new.format not in FORMATS:
         raise InvalidRequest(f"format: one of {', '.join(FORMATS)}.", param="format")
     import_queue.check_room(actor)
-    stored_files = import_files.store(ids.new_key(), [(file.name or "file", cast(BinaryIO, file)) for file in files])
-    try:
-        record = import_jobs.create(actor, new, stored_files.key)
-        import_queue.start(service().runner, actor, record, stored_files)
-    except BaseException:
-        stored_files.delete()
-        raise
+    key = ids.new_key()
+    import_files.store(key, [cast(BinaryIO, file) for file in files])
+    record = import_jobs.create(actor, new, key)
+    import_queue.start(service().runner, actor, record)
     return record
 
 
+def _file_name(file: UploadedFile[Any]) -> str:
+    return (file.name or "file").replace("\0", "")
+
+
 def _display_name(files: Sequence[UploadedFile[Any]]) -> str:
-    name = (files[0].name or "file").replace("\0", "")[:200]
+    name = _file_name(files[0])[:200]
     return name if len(files) == 1 else f"{name} + {len(files) - 1}"
 
 

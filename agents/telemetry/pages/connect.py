@@ -21,6 +21,7 @@ from agents.telemetry.pages.connect_guides import ServerAddress, guides
 from agents.telemetry.store.external import unmatched
 from agents.uikit import sources
 from agents.uikit.access import PageRequest, page
+from agents.uikit.links import at, base_url
 
 KEY_PLACEHOLDER = "ask_…"
 """Shown in the place of a key."""
@@ -58,7 +59,7 @@ def _since(request: PageRequest) -> str:
 
 
 def _server(request: PageRequest) -> ServerAddress:
-    return ServerAddress(request.build_absolute_uri("/")[:-1], KEY_PLACEHOLDER if settings.REQUIRE_LOGIN else "")
+    return ServerAddress(base_url(request), KEY_PLACEHOLDER if settings.REQUIRE_LOGIN else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def _first_turn(actor: Actor, since: int) -> FirstTurn | None:
     if not rows:
         return None
     row = rows[-1]
-    return FirstTurn(f"/turns/{ids.public(ids.Kind.TURN, row.id)}/", row, not row.session_name)
+    return FirstTurn(at(f"/turns/{ids.public(ids.Kind.TURN, row.id)}/"), row, not row.session_name)
 
 
 def _changed_turns(since: int) -> list[int]:

@@ -26,6 +26,7 @@ from agents.telemetry.api.imports import FORMATS, start_import
 from agents.telemetry.store import import_jobs
 from agents.telemetry.store.import_jobs import AUTO_FORMAT, ImportRecord
 from agents.uikit.access import PageRequest, page
+from agents.uikit.links import at
 
 REFRESH_S = 2
 """Seconds after which the page of a running import is loaded again."""
@@ -46,7 +47,6 @@ STATE_NAMES = {
     "running": gettext_noop("running"),
     "completed": gettext_noop("completed"),
     "failed": gettext_noop("failed"),
-    "interrupted": gettext_noop("interrupted"),
 }
 _STATUS_COLOURS = {"waiting": "queued", "running": "in_progress"}
 """The colours of turns' statuses."""
@@ -137,5 +137,5 @@ def _turns_url(record: ImportRecord) -> str:
     if record.agent:
         name = record.agent.replace("\\", "\\\\").replace('"', '\\"')
         query = f'source:import agent:"{name}"'
-        return f"/logs/?{urlencode({'q': query})}"
-    return f"/logs/?{urlencode({'q': 'source:import'})}"
+        return at(f"/logs/?{urlencode({'q': query})}")
+    return at(f"/logs/?{urlencode({'q': 'source:import'})}")

@@ -7,11 +7,13 @@ import asyncio
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from agents.base import ids
+from agents.base import ids, tracing
 from agents.base.reading import read
+from agents.base.store.leader import leader
 from agents.loop import background
 from agents.telemetry.runner import import_queue
 from agents.telemetry.runner.otlp_export import OtlpExporter, headers_of
+from agents.telemetry.store import import_files
 from agents.telemetry.store.external import timeouts, unmatched
 from agents.telemetry.store.external.projector import projector
 
@@ -20,22 +22,26 @@ DAY_US = 86_400_000_000
 
 class TelemetryBackground(background.BackgroundWork):
     async def start(self) -> None:
-        projector.start()
-        self._exporter = exporter()
+        role = self.service.runner.role
+        projector.leave_to_others(not role.ingests)
+        if role.ingests:
+            projector.start()
+        self._exporter = exporter() if role.runs else None
+        tracing.export_turns(self._exporter is not None)
         if self._exporter is not None:
             self._exporter.start()
-        await read(import_queue.resume, self.service.runner)
-
-    async def renew(self) -> None:
-        await read(import_queue.keep_alive)
+        if role.ingests:
+            await read(import_queue.resume, self.service.runner)
 
     async def recover(self) -> None:
-        await read(timeouts.end_quiet_turns, ids.now_us())
-        if not self.service.runner.draining:
+        if leader.leads:
+            await read(timeouts.end_quiet_turns, ids.now_us())
+        if self.service.runner.role.ingests and not self.service.runner.draining:
             await read(import_queue.resume, self.service.runner)
 
     async def expire(self) -> int:
-        return await read(unmatched.expire, ids.now_us() - settings.UNMATCHED_DAYS * DAY_US)
+        deleted = await read(unmatched.expire, ids.now_us() - settings.UNMATCHED_DAYS * DAY_US)
+        return deleted + await read(import_files.delete_abandoned, ids.now_us())
 
     async def stop(self) -> None:
         if self._exporter is not None:

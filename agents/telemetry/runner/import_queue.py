@@ -1,4 +1,5 @@
-"""Queues imports: they run one at a time in the background, callers take turns, and a restart resumes them."""
+"""Queues imports: they run one at a time in the background, and callers take turns. Whichever process comes to one
+first does it; what a process left when it ended, any other takes up."""
 
 from __future__ import annotations
 
@@ -14,18 +15,15 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import RateLimited
 from agents.base.shares import Shares
+from agents.base.store.claims import ClaimKind, Claims
 from agents.loop.tasks import Runner
 from agents.telemetry.store import import_files, import_jobs
-from agents.telemetry.store.import_files import StoredFiles
 from agents.telemetry.store.import_jobs import ImportRecord
-
-MAX_ATTEMPTS = 3
-"""An import during which the server died this often is not tried again: it may be the cause."""
 
 _executor = ThreadPoolExecutor(1, "imports")
 """One thread: imports compete with turns for the processor, so that they wait for each other."""
 _pending: set[int] = set()
-"""The keys of the imports that this process has to run."""
+"""The keys of the imports that this process has queued."""
 
 
 class ImportShares(Shares):
@@ -46,51 +44,50 @@ def check_room(actor: Actor) -> None:
     imports.leave(imports.enter(actor.caller))
 
 
-def start(runner: Runner, actor: Actor, record: ImportRecord, files: StoredFiles) -> None:
-    """Start the import of these files in the background; returns at once. Safe to call from any thread."""
+def start(runner: Runner, actor: Actor, record: ImportRecord) -> None:
+    """Start an import in the background, where this process does any; returns at once. Safe to call from any
+    thread."""
+    if not runner.role.ingests:
+        return
     _pending.add(record.key)
-    runner.run_in_background(partial(_run_when_granted, actor, record, files))
+    runner.run_in_background(partial(_run_when_granted, actor, record))
 
 
 def resume(runner: Runner) -> int:
-    """Resume the imports that a dead process has left on this disk; returns how many. Reads tables."""
-    count = 0
-    for files in import_files.abandoned():
-        unfinished = import_jobs.unfinished(files.key)
-        if unfinished is None or files.manifest.attempts >= MAX_ATTEMPTS:
-            if unfinished is not None:
-                import_jobs.fail(unfinished[1], f"The server stopped {MAX_ATTEMPTS} times while it was at it.")
-            files.delete()
-            continue
-        start(runner, *unfinished, files)
-        count += 1
-    return count
+    """Queue the imports that no process seems to be at, and this one has not queued; returns how many. Reads tables."""
+    queued = [(actor, record) for actor, record in import_jobs.unfinished(ids.now_us()) if record.key not in _pending]
+    for actor, record in queued:
+        start(runner, actor, record)
+    return len(queued)
 
 
-def keep_alive() -> None:
-    """Note that the imports of this process are alive, those that wait too. Writes."""
-    import_jobs.note_waiting(tuple(_pending), ids.now_us())
-
-
-async def _run_when_granted(actor: Actor, record: ImportRecord, files: StoredFiles) -> None:
+async def _run_when_granted(actor: Actor, record: ImportRecord) -> None:
     loop, stopped, granted = asyncio.get_running_loop(), threading.Event(), asyncio.Event()
     ticket = imports.enter(actor.caller, admitted=True)
     try:
         if not imports.when_granted(ticket, partial(loop.call_soon_threadsafe, granted.set)):
             await granted.wait()
-        await loop.run_in_executor(_executor, _run_in_thread, actor, record, files, stopped)
+        await loop.run_in_executor(_executor, _run_in_thread, actor, record.key, stopped)
     finally:
         stopped.set()
         imports.leave(ticket)
 
 
-def _run_in_thread(actor: Actor, record: ImportRecord, files: StoredFiles, stopped: threading.Event) -> None:
-    is_over = False
+def _run_in_thread(actor: Actor, key: int, stopped: threading.Event) -> None:
+    claims = Claims(ClaimKind.IMPORT)
     try:
-        if not stopped.is_set():
-            files.count_attempt()
-            is_over = import_jobs.run(actor, record, files.open(), stopped.is_set)
+        if not stopped.is_set() and claims.take([key]):
+            _run_claimed(actor, key, stopped)
     finally:
-        _pending.discard(record.key)
-        files.delete() if is_over else files.release()
+        _pending.discard(key)
+        claims.close()
         connections.close_all()
+
+
+def _run_claimed(actor: Actor, key: int, stopped: threading.Event) -> None:
+    record = import_jobs.begin(key)
+    if record is not None:
+        with import_files.opened(key, record.file_names) as files:
+            if not import_jobs.run(actor, record, files, stopped.is_set):
+                return
+    import_files.delete(key)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from agents.base.schemas.wire import SessionKey, Timestamp, Wire, WireOutput
 
-ImportStateName = Literal["waiting", "running", "completed", "failed", "interrupted"]
+ImportStateName = Literal["waiting", "running", "completed", "failed"]
 
 
 class SkippedLine(WireOutput):
@@ -43,8 +43,8 @@ class ImportReport(WireOutput):
 
 
 class ImportObject(WireOutput):
-    """An import. It is ``interrupted`` where its server has stopped: it goes on when that comes back, or when the same
-    files are imported again. ``bytes`` is the size of all files."""
+    """An import. Where its server has stopped, another one goes on with it, or the same when it comes back. ``bytes``
+    is the size of all files."""
 
     id: str
     object: Literal["import"] = "import"

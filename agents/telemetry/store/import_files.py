@@ -1,155 +1,72 @@
-"""Stores the files of unfinished imports on this machine's disk: an accepted import outlives its process.
-
-Each import has a folder, named by its key. The process that works on it holds a lock on the folder, which the system
-releases when the process ends, in whatever way: a folder without a lock was abandoned, and may be taken over.
-"""
+"""Stores the files of unfinished imports in blocks, where every process of the database finds them: an accepted import
+outlives the process that took it."""
 
 from __future__ import annotations
 
-import fcntl
-import os
-import shutil
-import time
+import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, BinaryIO
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import BinaryIO
 
-import msgspec
-from django.conf import settings
+from django.db import DatabaseError
 
-MANIFEST, LOCK_FILE = "about.json", "lock"
-UNFINISHED_PREFIX = ".new-"
-STALE_AFTER_S = 3600.0
-"""After this time a folder that is still being filled counts as left by a crash."""
+from agents.base import ids
+from agents.base.store.sql import Insert, Select
+from agents.base.store.writer import writer
+from agents.telemetry.models.imports import OPEN_STATES, Import, ImportBlock
 
-
-class ImportManifest(msgspec.Struct):
-    """The names of an import's files, and how often the import was started."""
-
-    names: list[str]
-    attempts: int = msgspec.field(default=0, name="begun")  # its name in folders that older versions left
-
-
-@dataclass(slots=True)
-class StoredFiles:
-    """The files of one import, locked by this process until they are deleted or released."""
-
-    key: int
-    folder: Path
-    manifest: ImportManifest
-    _lock: IO[bytes]
-
-    def count_attempt(self) -> int:
-        """Count one more attempt on the disk; returns how many there were."""
-        self.manifest.attempts += 1
-        _write(self.folder / MANIFEST, msgspec.json.encode(self.manifest))
-        return self.manifest.attempts
-
-    def open(self) -> list[tuple[str, BinaryIO]]:
-        """Open all files by their names; the caller closes them."""
-        return [(name, (self.folder / str(number)).open("rb")) for number, name in enumerate(self.manifest.names)]
-
-    def delete(self) -> None:
-        """Delete the folder and give up the lock."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self._lock.close()
-
-    def release(self) -> None:
-        """Give up the lock, so that another process may take the files over."""
-        self._lock.close()
+BLOCK_BYTES = 256 * 1024
+"""Bytes of a block, which is one short write."""
+ABANDONED_AFTER_US = 3_600_000_000
+"""After this time blocks without an import are those of an upload that a crash cut short."""
+_ADD = Insert(ImportBlock, "id import_id file position data")
+_BLOCKS = Select(ImportBlock, "id", "import_id = %s AND file = %s ORDER BY position")
+_DATA = Select(ImportBlock, "data", "id = %s")
 
 
-def store(key: int, files: Sequence[tuple[str, BinaryIO]]) -> StoredFiles:
-    """Write files to the disk durably, and lock them. Raises OSError."""
-    new_folder = _imports_folder() / f"{UNFINISHED_PREFIX}{key}"
-    new_folder.mkdir(mode=0o700)
+def store(key: int, files: Sequence[BinaryIO]) -> None:
+    """Store the content of an import's files, in order. When that fails nothing of it stays."""
     try:
-        lock = _lock_folder(new_folder)
-        assert lock is not None  # nobody else knows of it
-        manifest = ImportManifest([name for name, _ in files])
-        for number, (_, file) in enumerate(files):
+        for number, file in enumerate(files):
             file.seek(0)
-            _write(new_folder / str(number), file)
-        _write(new_folder / MANIFEST, msgspec.json.encode(manifest))
-        folder = new_folder.rename(new_folder.with_name(str(key)))
-        _sync(folder.parent)
+            for position, data in enumerate(iter(partial(file.read, BLOCK_BYTES), b"")):
+                writer.write(partial(_ADD.execute, ids.new_key(), key, number, position, data))
     except BaseException:
-        shutil.rmtree(new_folder, ignore_errors=True)
+        with suppress(DatabaseError):  # `delete_abandoned` does it later
+            delete(key)
         raise
-    return StoredFiles(key, folder, manifest, lock)
 
 
-def abandoned() -> Iterator[StoredFiles]:
-    """Yield the files that no process holds, locked by this one now."""
-    for folder in sorted(_imports_folder().iterdir()):
-        if folder.name.startswith(UNFINISHED_PREFIX):
-            _delete_if_stale(folder)
-        elif folder.name.isdecimal() and (files := _take_over(folder)) is not None:
-            yield files
-
-
-def _take_over(folder: Path) -> StoredFiles | None:
+@contextmanager
+def opened(key: int, names: Sequence[str]) -> Iterator[list[tuple[str, BinaryIO]]]:
+    """Give the files by their names, as temporary files, for the block."""
+    files: list[tuple[str, BinaryIO]] = []
     try:
-        lock = _lock_folder(folder)
-    except FileNotFoundError:  # it was deleted meanwhile
-        return None
-    if lock is None:
-        return None
-    try:
-        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=ImportManifest)
-    except (
-        FileNotFoundError
-    ):  # a crash interrupted its deletion: a folder gets its key as its name only when it is complete
-        shutil.rmtree(folder, ignore_errors=True)
-        lock.close()
-        return None
-    return StoredFiles(int(folder.name), folder, manifest, lock)
-
-
-def _delete_if_stale(folder: Path) -> None:
-    with suppress(FileNotFoundError):
-        if time.time() - folder.stat().st_mtime > STALE_AFTER_S:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _lock_folder(folder: Path) -> IO[bytes] | None:
-    """The lock of a folder; None where somebody else has it. Raises FileNotFoundError."""
-    descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
-    lock = os.fdopen(descriptor, "r+b")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.close()
-        return None
-    return lock
-
-
-def _write(path: Path, content: bytes | BinaryIO) -> None:
-    """Write a file durably: it is on the disk when this returns, and complete if it exists at all."""
-    part = path.with_name(f"{path.name}.part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        if isinstance(content, bytes):
-            file.write(content)
-        else:
-            shutil.copyfileobj(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    part.rename(path)
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
+        for number, name in enumerate(names):
+            files.append((name, tempfile.TemporaryFile()))  # noqa: SIM115 - closed below
+            for (block,) in _BLOCKS.all(key, number):
+                for (data,) in _DATA.all(block):
+                    files[-1][1].write(bytes(data))
+        yield files
     finally:
-        os.close(descriptor)
+        for _, file in files:
+            file.close()
 
 
-def _imports_folder() -> Path:
-    home = Path(settings.DATA_DIR) / "imports"
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return home
+def delete(key: int) -> None:
+    """Delete the files of an import, in short writes."""
+    blocks = ImportBlock.objects.filter(import_id=key)
+    while keys := list(blocks.values_list("pk", flat=True)[:16]):
+        writer.write(partial(ImportBlock.objects.filter(pk__in=keys)._raw_delete, "default"))
+
+
+def delete_abandoned(now_us: int) -> int:
+    """Delete the files that no import needs: of uploads that broke off, and of those that are over; returns of how
+    many imports."""
+    needed = Import.objects.unscoped("retention").filter(state__in=OPEN_STATES, owner__isnull=False)
+    keys = ImportBlock.objects.exclude(import_id__in=needed.values("pk")).values_list("import_id", flat=True)
+    abandoned = [key for key in keys.distinct() if ids.key_time_us(key) < now_us - ABANDONED_AFTER_US]
+    for key in abandoned:
+        delete(key)
+    return len(abandoned)

@@ -9,13 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, cast
 
+from django.db.models import F, Q
+
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import AgentsError, NotFound
 from agents.base.store import failures, scopes
 from agents.base.store.writer import writer
-from agents.base.timestamps import to_us
-from agents.telemetry.models.imports import Import, ImportState
+from agents.base.timestamps import to_datetime, to_us
+from agents.telemetry.models.imports import OPEN_STATES, Import, ImportState
 from agents.telemetry.reading.chunked_files import read_chunks
 from agents.telemetry.reading.detect_format import FileFormat, format_of_file
 from agents.telemetry.store.importer import Importer, ImportResult
@@ -25,27 +27,31 @@ log = logging.getLogger(__name__)
 AUTO_FORMAT = "auto"
 PROGRESS_EVERY_S = 1.0
 """How often a running import stores its progress."""
-INTERRUPTED_AFTER_US = 60_000_000
-"""An import without progress for this long has lost its server, until that comes back."""
-_OPEN_STATES = (ImportState.WAITING, ImportState.RUNNING)
+QUIET_AFTER_US = 5_000_000
+"""A running import that stores no progress for this long may have lost its process."""
+MAX_ATTEMPTS = 3
+"""An import during which the server died this often is not tried again: it may be the cause."""
+MAX_LISTED = 100
+"""Unfinished imports that are listed at once."""
 UNKNOWN_FORMAT = "it is of no format that we know."
 
 
 @dataclass(frozen=True, slots=True)
 class NewImport:
-    """The options of a new import. ``name`` is for people, ``size`` the bytes of all its files."""
+    """The options of a new import. ``name`` is for people, ``size`` the bytes of all its files, ``file_names`` are
+    theirs."""
 
     name: str
     size: int
     format: str = AUTO_FORMAT
     agent: str = ""
     session: str = ""
+    file_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ImportRecord:
-    """An import. ``state`` is waiting, running, completed, failed or interrupted. Timestamps are microseconds since
-    1970."""
+    """An import. ``state`` is waiting, running, completed or failed. Timestamps are microseconds since 1970."""
 
     key: int
     name: str
@@ -57,6 +63,7 @@ class ImportRecord:
     error: str
     created_at: int
     updated_at: int
+    file_names: tuple[str, ...] = ()
     report: ImportResult = field(default_factory=ImportResult)
 
     @property
@@ -82,6 +89,7 @@ def create(actor: Actor, new: NewImport, key: int | None = None) -> ImportRecord
             agent=new.agent,
             session=new.session,
             size=new.size,
+            file_names=list(new.file_names),
             created_at=now,
             updated_at=now,
         ).save(force_insert=True)
@@ -103,21 +111,35 @@ def listing(actor: Actor, limit: int = 20) -> list[ImportRecord]:
     return [_import_record(row) for row in _own_imports(actor, "ingest").order_by("-pk")[:limit]]
 
 
-def unfinished(key: int) -> tuple[Actor, ImportRecord] | None:
-    """An unfinished import with the actor it runs for; None for one that is over, or was deleted."""
-    row = Import.objects.unscoped("resuming").filter(pk=key, state__in=_OPEN_STATES, owner__isnull=False).first()
+def unfinished(now_us: int) -> list[tuple[Actor, ImportRecord]]:
+    """The imports that no process seems to be at, the oldest first, each with the actor it runs for."""
+    quiet = Q(state=ImportState.WAITING) | Q(updated_at__lt=to_datetime(now_us - QUIET_AFTER_US))
+    return [(_actor_of(row), _import_record(row)) for row in _unfinished().filter(quiet).order_by("pk")[:MAX_LISTED]]
+
+
+def begin(key: int) -> ImportRecord | None:
+    """Count one more attempt at an import, which the caller has claimed; None where there is nothing to do: it is over,
+    was deleted, or was tried too often."""
+    row = _unfinished().filter(pk=key).first()
     if row is None:
         return None
+    if row.attempts >= MAX_ATTEMPTS:
+        fail(_import_record(row), f"The server stopped {MAX_ATTEMPTS} times while it was at it.")
+        return None
+    if not row.file_names:
+        fail(_import_record(row), "An earlier version of the server accepted it; import the same again.")
+        return None
+    writer.write(lambda: _unfinished().filter(pk=key).update(attempts=F("attempts") + 1))
+    return _import_record(row)
+
+
+def _unfinished() -> Any:
+    return Import.objects.unscoped("to be done").filter(state__in=OPEN_STATES, owner__isnull=False)
+
+
+def _actor_of(row: Import) -> Actor:
     attributes = scopes.all_scopes().get(row.scope_id, {})
-    actor = Actor("import", user_id=row.owner_id, attributes=attributes, actions=frozenset({"ingest"}))
-    return actor, _import_record(row)
-
-
-def note_waiting(keys: Sequence[int], now_us: int) -> None:
-    """Note that these imports wait for others, so that they do not count as interrupted."""
-    rows = Import.objects.unscoped("its own").filter(pk__in=keys, state=ImportState.WAITING)
-    if keys:
-        writer.write(lambda: rows.update(updated_at=now_us))
+    return Actor("import", user_id=row.owner_id, attributes=attributes, actions=frozenset({"ingest"}))
 
 
 def _own_imports(actor: Actor, action: Action) -> Any:
@@ -131,7 +153,7 @@ def run(
     files: Sequence[tuple[str, BinaryIO]],
     stopped: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Import these files, and close them; returns whether the import is over. It is not where ``stopped`` said so
+    """Import these files; returns whether the import is over. It is not where ``stopped`` said so
     between two chunks, or where the store is in trouble: then it may be run again. Raises nothing."""
     try:
         _run_and_record(actor, record, files, stopped)
@@ -141,9 +163,6 @@ def run(
         if failures.unavailable(error, f"import={record.public_id}") is None:
             raise
         return False
-    finally:
-        for _, file in files:
-            file.close()
     return True
 
 
@@ -204,15 +223,17 @@ class _ProgressReporter:
     def report(self) -> None:
         """Store the progress where it is due. Raises _ImportStopped where the import is to stop."""
         if self._stopped():
-            _update(self._record, ImportState.WAITING, self._report)
+            _update(self._record, ImportState.WAITING, self._report, attempts=F("attempts") - 1)
             raise _ImportStopped
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + PROGRESS_EVERY_S
             _update(self._record, ImportState.RUNNING, self._report)
 
 
-def _update(record: ImportRecord, state: ImportState, report: ImportResult | None = None, error: str = "") -> None:
-    columns: dict[str, Any] = {"state": state, "error": error[:500], "updated_at": ids.now_us()}
+def _update(
+    record: ImportRecord, state: ImportState, report: ImportResult | None = None, error: str = "", **more: Any
+) -> None:
+    columns: dict[str, Any] = {"state": state, "error": error[:500], "updated_at": ids.now_us(), **more}
     if report is not None:
         columns["report"] = report_json(report)
     rows = Import.objects.unscoped("its own").filter(pk=record.key)
@@ -246,19 +267,17 @@ def _parse_report(stored: dict[str, Any]) -> ImportResult:
 
 
 def _import_record(row: Import) -> ImportRecord:
-    state, updated = ImportState(row.state).label, to_us(row.updated_at)
-    if row.state in _OPEN_STATES and updated < ids.now_us() - INTERRUPTED_AFTER_US:
-        state = "interrupted"
     return ImportRecord(
         key=row.pk,
         name=row.name,
         format=row.format,
         agent=row.agent,
         session=row.session,
-        state=state,
+        state=ImportState(row.state).label,
         size=row.size,
         error=row.error,
         created_at=to_us(row.created_at),
-        updated_at=updated,
+        updated_at=to_us(row.updated_at),
+        file_names=tuple(row.file_names),
         report=_parse_report(row.report),
     )

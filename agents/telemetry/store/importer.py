@@ -21,8 +21,9 @@ from agents.telemetry.models.traces import Trace
 from agents.telemetry.reading.chunked_files import FileChunk
 from agents.telemetry.reading.import_overrides import with_overrides
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.store.external import inbox, projection
+from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.owners import Owner, external_id, owner_of
+from agents.telemetry.store.external.projector import project_at_once
 
 MAX_LISTED = 100
 """Skipped lines, and sessions, that a result lists one by one."""
@@ -113,7 +114,7 @@ class Importer:
         done = 0
         for names in _chunks(sorted(self._traces_before)):
             stored = self._stored_traces(names)
-            projection.project([trace.key for trace in stored if trace.is_due])
+            project_at_once(self._owner.user, [trace.key for trace in stored if trace.is_due])
             for trace in stored:
                 self._count_turns(trace, self._traces_before[trace.name])
             self._note_sessions(names)
@@ -186,9 +187,7 @@ def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 _TURN_COLUMNS = [
-    field.attname
-    for field in Turn._meta.concrete_fields
-    if field.attname not in ("number", "parent_id", "lease_owner", "lease_until")
+    field.attname for field in Turn._meta.concrete_fields if field.attname not in ("number", "parent_id", "lease_owner")
 ]
 
 

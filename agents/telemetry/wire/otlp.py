@@ -11,19 +11,22 @@ turn                    ``invoke_agent {agent}``, the root; the session is ``gen
 ======================  =============================================================================
 
 Ids are derived from ours: the trace is the 32 digits of the turn's id, a span the last 16 of the turn's or the step's,
-whose other digits are mostly the time. So a turn that is written twice is the same trace. With ``records`` each span
-has the whole of our own record beside the conventions' names (`agents.telemetry.reading.exported_turns`), so that a
-server like this one reads back what the conventions have no attribute for. Costs are US dollars.
+whose other digits are mostly the time. So a turn that is written twice is the same trace. One whose request brought
+a ``traceparent`` is part of that trace instead, below the span it names. With ``records`` each span has the whole of
+our own record beside the conventions' names (`agents.telemetry.reading.exported_turns`), so that a server like this
+one reads back what the conventions have no attribute for. Costs are US dollars.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import BaseModel
 
+from agents.base import tracing
+from agents.base.tracing import span_id
 from agents.record.schemas.content import text_of
 from agents.record.schemas.events import (
     DETAILS,
@@ -68,22 +71,14 @@ class OtlpSpan:
 
 def spans(turn: TurnRecord, *, records: bool = False) -> list[OtlpSpan]:
     """The spans of a turn: the root first, then the steps in order."""
-    trace = digits(turn.id)
-    otlp_spans = [_root(turn, trace, records=records)]
+    parent = tracing.parse(turn.traceparent)
+    trace = parent.trace if parent else tracing.digits(turn.id)
+    otlp_spans = [replace(_root(turn, trace, records=records), parent=parent.span if parent else "")]
     for step, attributes in _TurnMessages(turn).steps_with_attributes():
         if records:
             attributes[STEP_ATTRIBUTE] = step.model_dump_json(exclude_none=True)
         otlp_spans.append(_span(turn, trace, step, attributes))
     return otlp_spans
-
-
-def digits(public_id: str) -> str:
-    """The 32 hex digits of an id: a trace's."""
-    return public_id.replace("-", "").lower()
-
-
-def span_id(public_id: str) -> str:
-    return digits(public_id)[-16:]
 
 
 # ------------------------------------------------------------------------------------------ the turn

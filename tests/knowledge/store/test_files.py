@@ -9,7 +9,9 @@ import pytest
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, NotFound
+from agents.base.models.processes import Process
 from agents.base.store.keyset import Cursor
+from agents.base.timestamps import to_datetime
 from agents.knowledge.models.files import File, FileBlock
 from agents.knowledge.models.vector_dbs import Chunk, FileBatch, VectorDocument
 from agents.knowledge.store import files, indexing, retrieval, vector_dbs, vector_files, vector_stores, vectors
@@ -18,13 +20,17 @@ from agents.knowledge.store.retrieval import SearchMethod
 from agents.knowledge.store.vector_dbs import NewChunk
 from agents.knowledge.store.vector_files import AddedFiles, NewStoreFile
 from agents.knowledge.store.vector_stores import NewStore
-from agents.record.store import closing
 from tests.conftest import Clock
 
 MakeUser = Callable[..., Actor]
-HERE = closing.process_name()
-GONE = f"{HERE.partition(':')[0]}:{2**22 + 1}:1"
-"""The name of a process that is not there."""
+HERE, GONE = "5e2e", "60e0"
+"""A process that lives, and one that does not."""
+
+
+@pytest.fixture(autouse=True)
+def lives(db: None) -> None:
+    for process in (HERE, "another"):
+        Process.objects.create(id=process, pid=1, started_at=to_datetime(ids.now_us()))
 
 
 @pytest.fixture
@@ -195,24 +201,37 @@ def test_a_batch_of_failures_has_failed(ann: Actor) -> None:
     assert (file.error_code, file.error) == ("invalid_file", "x" * 2000)
 
 
-def test_work_whose_process_is_gone_fails(ann: Actor, clock: Clock) -> None:
+def test_work_whose_process_is_gone_is_taken_over(ann: Actor, clock: Clock) -> None:
     store = make_store(ann)
     lost, held, mine = (add(ann, store, make_file(ann).public_id, owner=owner).work[0] for owner in (GONE, HERE, HERE))
 
-    def statuses() -> list[str]:
-        return [VectorDocument.objects.get(pk=work.document).status for work in (lost, held, mine)]
+    def taken(own: frozenset[int] = frozenset(), owner: str = HERE) -> list[int]:
+        return [work.document for work in indexing.take_over(owner, ids.now_us(), own)]
 
-    assert indexing.fail_lost(ids.now_us()) == 1
-    assert statuses() == ["failed", "in_progress", "in_progress"]
-    assert VectorDocument.objects.get(pk=lost.document).error_code == "server_error"
+    assert taken() == [lost.document]
+    assert indexing.begin(lost) is None
     clock.pass_s(indexing.LEASE_S - 1)
-    indexing.renew([mine.document], HERE, ids.now_us())
+    indexing.renew([lost.document, mine.document], HERE, ids.now_us())
     clock.pass_s(2)
-    assert indexing.fail_lost(ids.now_us()) == 1
-    assert statuses() == ["failed", "failed", "in_progress"]
+    assert taken() == [held.document]
     clock.pass_s(2 * indexing.LEASE_S)
-    assert indexing.fail_lost(ids.now_us(), frozenset({mine.document})) == 0
-    assert indexing.fail_lost(ids.now_us()) == 1
+    assert taken(frozenset({mine.document, held.document})) == [lost.document]
+    indexing.release([lost.document], HERE)
+    assert taken(frozenset({mine.document, held.document}), "another") == [lost.document]
+    assert taken(frozenset({mine.document, held.document})) == []
+
+
+def test_a_file_that_the_server_dies_of_is_given_up(ann: Actor) -> None:
+    store = make_store(ann)
+    [work] = add(ann, store, make_file(ann).public_id).work
+    for _ in range(indexing.MAX_ATTEMPTS):
+        assert indexing.begin(work) is not None
+        indexing.release([work.document], HERE)
+        [work] = indexing.take_over(HERE, ids.now_us())
+    assert indexing.begin(work) is None
+    document = VectorDocument.objects.get(pk=work.document)
+    assert (document.status, document.error_code) == ("failed", "server_error")
+    assert indexing.take_over(HERE, ids.now_us()) == []
 
 
 def test_other_attributes_are_told_with_the_chunks(ann: Actor) -> None:

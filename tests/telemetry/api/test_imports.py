@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +15,10 @@ from agents.base import ids
 from agents.base.access import ACTIONS
 from agents.base.models.people import User
 from agents.base.store import keys
+from agents.base.store.claims import ClaimKind, Claims
 from agents.loop import current_service
 from agents.record.models.turns import Turn
-from agents.telemetry.models.imports import Import, ImportState
+from agents.telemetry.models.imports import Import, ImportBlock, ImportState
 from agents.telemetry.reading.chunked_files import read_chunks
 from agents.telemetry.runner import import_queue
 from agents.telemetry.store import import_files, import_jobs
@@ -121,28 +121,20 @@ def test_a_key_may_import_only_for_itself() -> None:
     assert post_as({"Authorization": f"Bearer {reader}"}, spans(1)).status_code == 403
 
 
-def test_one_whose_server_stopped_is_interrupted(clock: Clock) -> None:
-    record = import_jobs.create(keys.local(), NewImport("a.jsonl", 10))
-    Import.objects.unscoped("test").update(state=2)
-    assert import_jobs.get(keys.local(), record.public_id).state == "running"
-    clock.pass_s(61)
-    assert import_jobs.get(keys.local(), record.public_id).state == "interrupted"
-
-
 def test_it_stops_between_two_pieces() -> None:
     record = import_jobs.create(keys.local(), NewImport("a.jsonl", 10))
     assert not import_jobs.run(keys.local(), record, [], lambda: True)
     assert import_jobs.get(keys.local(), record.public_id).state == "waiting"
 
 
-def test_who_has_too_many_waiting_is_told_to_come_later(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_has_too_many_waiting_is_told_to_come_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_queue, "imports", import_queue.ImportShares(1, 1))
     me, others = keys.local().caller, ("others", None)
     places = [import_queue.imports.enter(whose) for whose in (others, me)]
     refused = post(spans(1))
     assert (refused.status_code, refused["Retry-After"]) == (429, "30")
     assert refused.json()["error"]["code"] == "too_many_imports"
-    assert not home.exists() or list(home.iterdir()) == []
+    assert not ImportBlock.objects.exists()
     for place in places:
         import_queue.imports.leave(place)
     assert post(spans(1)).status_code == 202
@@ -158,44 +150,44 @@ class Dies(IdleRunner):
         import_queue._pending.clear()
 
 
-@pytest.fixture
-def home(settings: Any, tmp_path: Path) -> Path:
-    settings.DATA_DIR = tmp_path
-    return tmp_path / "imports"
-
-
 def accepted_and_left(monkeypatch: pytest.MonkeyPatch, *files: bytes, **fields: str) -> str:
     """The id of an import whose process has gone."""
-    kept: list[Any] = []
-    keep = import_files.store
-
-    def keep_and_note(*given: Any) -> Any:
-        kept.append(keep(*given))
-        return kept[0]
-
     with monkeypatch.context() as patch:
         patch.setattr(current_service.service().runner, "__class__", Dies)
-        patch.setattr(import_files, "store", keep_and_note)
         answer = post(*files, **fields)
-    kept[0].release()  # as the system does
     assert answer.status_code == 202
     return str(answer.json()["id"])
+
+
+def resume() -> int:
+    return import_queue.resume(current_service.service().runner)
 
 
 def state_of(public_id: str) -> str:
     return str(Client().get(f"/v1/imports/{public_id}").json()["state"])
 
 
-def test_what_was_accepted_is_done_by_the_next_process(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_accepted_is_done_by_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
     left = accepted_and_left(monkeypatch, spans(1, 2), spans(3), agent="support")
     assert state_of(left) == "waiting"
-    assert {path.stat().st_mode & 0o777 for path in home.rglob("*") if path.is_file()} == {0o600}
-    assert import_queue.resume(current_service.service().runner) == 1
+    assert resume() == 1
     told = Client().get(f"/v1/imports/{left}").json()
     assert (told["state"], told["report"]["turns"]["new"]) == ("completed", 3)
-    assert list(home.iterdir()) == []
-    assert import_queue.resume(current_service.service().runner) == 0
+    assert not ImportBlock.objects.exists()
+    assert resume() == 0
     assert Turn.objects.unscoped("test").count() == 3
+
+
+def test_files_of_many_blocks_are_read_as_they_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_files, "BLOCK_BYTES", 100)
+    left = accepted_and_left(monkeypatch, spans(1, 2), b"", spans(3))
+    assert resume() == 1
+    report = Client().get(f"/v1/imports/{left}").json()["report"]
+    assert (report["turns"]["new"], report["files"], report["skipped"][0]["reason"]) == (
+        3,
+        2,
+        "it is of no format that we know.",
+    )
 
 
 def test_turns_that_were_made_behind_an_import_are_its_own() -> None:
@@ -209,53 +201,71 @@ def test_turns_that_were_made_behind_an_import_are_its_own() -> None:
     assert (again.report.new, again.report.known, again.report.changed) == (1, 0, 0)
 
 
-def test_what_somebody_is_at_is_left_alone(home: Path) -> None:
-    kept = import_files.store(ids.new_key(), [("a.jsonl", io.BytesIO(spans(1)))])
-    assert list(import_files.abandoned()) == []
-    kept.release()
-    [again] = import_files.abandoned()
-    [(name, file)] = again.open()
-    with file:
-        assert (name, file.read()) == ("a.jsonl", spans(1))
-    again.delete()
-
-
-def test_what_nobody_asked_for_any_more_is_dropped(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    accepted_and_left(monkeypatch, spans(1))
-    Import.objects.unscoped("test").delete()
-    assert import_queue.resume(current_service.service().runner) == 0
-    assert list(home.iterdir()) == []
-
-
-@pytest.mark.parametrize("gone", ["about.json", "lock", "0"])
-def test_what_was_half_dropped_at_a_kill_is_dropped(home: Path, monkeypatch: pytest.MonkeyPatch, gone: str) -> None:
-    accepted_and_left(monkeypatch, spans(1))
-    Import.objects.unscoped("test").update(state=ImportState.COMPLETED)
-    [folder] = home.iterdir()
-    (folder / gone).unlink()
-    assert import_queue.resume(current_service.service().runner) == 0
-    assert list(home.iterdir()) == []
-
-
-def test_what_the_server_dies_of_is_given_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_another_process_is_at_is_left_alone(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     left = accepted_and_left(monkeypatch, spans(1))
-    for _ in range(import_queue.MAX_ATTEMPTS):
-        [kept] = import_files.abandoned()
-        kept.count_attempt()
-        kept.release()
-    assert import_queue.resume(current_service.service().runner) == 0
+    key, claims = Import.objects.unscoped("test").get().pk, Claims(ClaimKind.IMPORT)
+    Import.objects.unscoped("test").update(state=ImportState.RUNNING)
+    claims.take([key])
+    assert resume() == 0
+    clock.pass_s(6)
+    assert resume() == 1
+    assert state_of(left) == "running"
+    claims.close()  # as the system does when a process dies
+    assert resume() == 1
+    assert state_of(left) == "completed"
+
+
+def test_what_nobody_asked_for_any_more_is_dropped(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    accepted_and_left(monkeypatch, spans(1))
+    accepted_and_left(monkeypatch, spans(2))
+    Import.objects.unscoped("test").order_by("-pk")[0].delete()
+    assert import_files.delete_abandoned(clock.now_us) == 0
+    clock.pass_s(3601)
+    assert import_files.delete_abandoned(clock.now_us) == 1
+    assert ImportBlock.objects.count() == 1
+    assert resume() == 1
+
+
+def test_nothing_stays_of_an_upload_that_broke_off() -> None:
+    class Cut(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise ConnectionError("cut")
+
+    with pytest.raises(ConnectionError):
+        import_files.store(ids.new_key(), [io.BytesIO(spans(1)), Cut()])
+    assert not ImportBlock.objects.exists()
+
+
+def test_what_the_server_dies_of_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = accepted_and_left(monkeypatch, spans(1))
+    key = Import.objects.unscoped("test").get().pk
+    for _ in range(import_jobs.MAX_ATTEMPTS):
+        assert import_jobs.begin(key) is not None
+    assert resume() == 1
     assert state_of(left) == "failed"
-    assert list(home.iterdir()) == []
+    assert not ImportBlock.objects.exists()
+    assert resume() == 0
 
 
-def test_what_waits_for_others_is_not_forgotten(clock: Clock) -> None:
+def test_a_server_that_is_stopped_does_not_count_as_dying(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = accepted_and_left(monkeypatch, spans(1))
+    key = Import.objects.unscoped("test").get().pk
+    for _ in range(import_jobs.MAX_ATTEMPTS + 1):
+        record = import_jobs.begin(key)
+        assert record is not None
+        assert not import_jobs.run(keys.local(), record, [], lambda: True)
+    assert resume() == 1
+    assert state_of(left) == "completed"
+
+
+def test_one_of_an_earlier_version_says_that_it_is_to_be_done_again() -> None:
     record = import_jobs.create(keys.local(), NewImport("a.jsonl", 10))
-    for _ in range(3):
-        clock.pass_s(40)
-        import_jobs.note_waiting([record.key], ids.now_us())
-        assert state_of(record.public_id) == "waiting"
-    clock.pass_s(61)
-    assert state_of(record.public_id) == "interrupted"
+    assert resume() == 1
+    told = Client().get(f"/v1/imports/{record.public_id}").json()
+    assert (told["state"], told["error"]) == (
+        "failed",
+        "An earlier version of the server accepted it; import the same again.",
+    )
 
 
 @pytest.mark.parametrize("form", ["format=otlp", "whole=true"])

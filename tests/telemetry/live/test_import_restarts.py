@@ -45,4 +45,4 @@ def test_what_was_accepted_is_done_after_all(own_server: ServerProcess, how: str
     eventually(lambda: set(states(caller, imports)) == {"completed"}, 60)
     reported = [caller.get(f"/v1/imports/{one}").json["report"]["turns"] for one in imports]
     assert [sum(turns.values()) for turns in reported] == [TRACES] * MANY
-    eventually(lambda: not list((own_server.folder / "data" / "imports").iterdir()))
+    own_server.shell("from agents.models import ImportBlock; assert not ImportBlock.objects.exists()")

@@ -15,7 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from agents.base import ids
+from agents.base import ids, tracing
 from agents.base.access import Actor
 from agents.base.store.writer import writer
 from agents.record.models.choices import Source
@@ -27,7 +27,6 @@ from agents.telemetry.runner.background import exporter
 from agents.telemetry.runner.otlp_export import OtlpExporter, endpoint_of, headers_of
 from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.projector import projector
-from agents.telemetry.wire import otlp
 from tests.conftest import Clock
 from tests.support.builders import make_turn
 from tests.telemetry.reading import reports
@@ -123,7 +122,7 @@ def test_a_turn_that_cannot_be_told_keeps_no_other_back(
     with caplog.at_level(logging.ERROR, logger="agents.telemetry.runner.otlp_export"):
         collector = told(lambda: writer.write(lambda: tags.add(["vip"], turns=[broken.turn, sound.turn])))
     [spans] = collector.taken
-    assert spans[0].trace == otlp.digits(ids.public(ids.Kind.TURN, sound.turn))
+    assert spans[0].trace == tracing.digits(ids.public(ids.Kind.TURN, sound.turn))
     [_] = [record for record in caplog.records if ids.public(ids.Kind.TURN, broken.turn) in record.getMessage()]
 
 

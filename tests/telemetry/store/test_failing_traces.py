@@ -49,7 +49,11 @@ def refusing(trace: int) -> Callable[..., Any]:
     [key] = Trace.objects.unscoped("test").filter(foreign_id=name(trace)).values_list("pk", flat=True)
 
     def run(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        if many and sql.startswith("UPDATE agents_trace") and any(row[-1] == key for row in params):
+        if (
+            many
+            and sql.startswith("UPDATE agents_trace SET projected = %s, turn")
+            and any(row[-1] == key for row in params)
+        ):
             raise DataError("out of range")
         return execute(sql, params, many, context)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from agents.record.models.turns import Turn
 from agents.telemetry.models.traces import Trace
 from agents.telemetry.reading.otlp import traces_from_json
 from agents.telemetry.store.external import inbox, projection
-from agents.telemetry.store.external.projector import Projector
+from agents.telemetry.store.external.projector import Projector, project_at_once
 from tests.telemetry.reading import reports
 
 pytestmark = pytest.mark.django_db
@@ -24,6 +25,13 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def me(db: None) -> Actor:
     return keys.local()
+
+
+@pytest.fixture
+def one() -> Iterator[Projector]:
+    projector = Projector()
+    yield projector
+    projector.stop()
 
 
 @pytest.fixture(autouse=True)
@@ -55,14 +63,14 @@ def refusing(is_refused: Callable[[Any], bool]) -> Callable[..., Any]:
     return run
 
 
-def test_it_goes_on_until_nothing_waits(me: Actor) -> None:
+def test_it_goes_on_until_nothing_waits(me: Actor, one: Projector) -> None:
     keep(me, 1, 2, 3, 4, 5)
-    Projector()._run_passes()
+    one._run_passes()
     assert turns() == names(1, 2, 3, 4, 5)
     assert projection.due_traces() == []
 
 
-def test_senders_take_turns(me: Actor) -> None:
+def test_senders_take_turns(me: Actor, one: Projector) -> None:
     other = keys.of_user(User.objects.create_user("ben"))
     keep(me, 1, 2, 3, 4, 5)
     keep(other, 6, 7, 8)
@@ -73,15 +81,14 @@ def test_senders_take_turns(me: Actor) -> None:
         return False
 
     with connection.execute_wrapper(refusing(note)):
-        Projector()._run_passes()
+        one._run_passes()
     names = dict(Trace.objects.unscoped("test").values_list("pk", "foreign_id"))
     assert [int(names[trace], 16) for trace in stored] == [1, 2, 6, 7, 3, 4, 8, 5]
 
 
-def test_what_the_database_refused_once_is_stored_at_the_next_try(me: Actor) -> None:
+def test_what_the_database_refused_once_is_stored_at_the_next_try(me: Actor, one: Projector) -> None:
     keep(me, 1, 2, 3)
     left = [OperationalError]
-    one = Projector()
     with connection.execute_wrapper(refusing(lambda params: bool(left and left.pop()))):
         with pytest.raises(OperationalError):
             one._run_passes()
@@ -89,10 +96,9 @@ def test_what_the_database_refused_once_is_stored_at_the_next_try(me: Actor) -> 
     assert turns() == names(1, 2, 3)
 
 
-def test_a_trace_that_the_database_never_takes_holds_up_no_other(me: Actor) -> None:
+def test_a_trace_that_the_database_never_takes_holds_up_no_other(me: Actor, one: Projector) -> None:
     keep(me, 1, 2, 3, 4, 5)
     [bad] = Trace.objects.unscoped("test").filter(foreign_id=names(2)[0]).values_list("pk", flat=True)
-    one = Projector()
     with connection.execute_wrapper(refusing(lambda rows: any(row[-1] == bad for row in rows))):
         for _ in range(2):
             with pytest.raises(OperationalError):
@@ -100,3 +106,59 @@ def test_a_trace_that_the_database_never_takes_holds_up_no_other(me: Actor) -> N
         one._run_passes()
     assert turns() == names(1, 3, 4, 5)
     assert projection.due_traces() == [bad]
+
+
+def test_what_another_process_projects_is_left_to_it(me: Actor, one: Projector) -> None:
+    keep(me, 1, 2)
+    other = Projector()
+    assert other._next_traces(set())
+    one._run_passes()
+    assert turns() == []
+    other._run_passes()
+    assert turns() == names(1, 2)
+    keep(me, 3)
+    one._run_passes()
+    assert turns() == names(1, 2, 3)
+    other.stop()
+
+
+def test_what_another_process_has_projected_is_not_projected_again(me: Actor, one: Projector) -> None:
+    keep(me, 1)
+    found = projection.due_traces()
+    one._run_passes()
+    Turn.objects.unscoped("test").update(stop_reason="as the other left it")
+    projection.project(found)
+    assert list(Turn.objects.unscoped("test").values_list("stop_reason", flat=True)) == ["as the other left it"]
+
+
+def test_large_traces_of_a_sender_hold_up_no_others(me: Actor, one: Projector, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(me, 1, 2)
+    monkeypatch.setattr(projection, "LARGE_TRACE_SPANS", 1)
+    large = Projector(large=True)
+    assert large._next_traces(set())
+    monkeypatch.undo()
+    one._run_passes()
+    assert turns() == names(1, 2)
+    large.stop()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_import_takes_what_a_busy_projector_has_made_of_its_traces(me: Actor) -> None:
+    keep(me, 1)
+    busy, done = Projector(), threading.Event()
+    assert busy._next_traces(set())
+    [trace] = projection.due_traces()
+
+    def wait() -> None:
+        project_at_once(me.user_id, [trace])
+        done.set()
+        connection.close()
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    assert not done.wait(0.3)
+    projection.project([trace])
+    assert done.wait(30)
+    waiting.join()
+    assert busy._senders.are_held
+    busy.stop()

@@ -7,11 +7,13 @@ import time
 from collections import Counter
 
 from django.conf import settings
-from django.db.models import F, Sum
+from django.db.models import F, Min, Sum
 
+from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import RateLimited
 from agents.base.shares import may_hold_more
+from agents.base.timestamps import to_us
 from agents.telemetry.models.traces import Trace
 
 RECOUNT_S, RECOUNT_FACTOR = 1.0, 20.0
@@ -42,6 +44,13 @@ class Backlog:
             if new_spans:
                 self._waiting[actor.user_id] += new_spans
 
+    @property
+    def waiting(self) -> int:
+        """The number of waiting spans, at most a few seconds old."""
+        with self._lock:
+            self._count()
+            return self._waiting.total()
+
     def _count(self) -> None:
         started = time.monotonic()
         if started < self._fresh_until:
@@ -54,3 +63,10 @@ class Backlog:
 
 backlog = Backlog()
 """The backlog of this process."""
+
+
+def lag_seconds() -> float:
+    """Return for how long the trace waits that has waited longest for its projection; 0 where none does."""
+    due = Trace.objects.unscoped("backlog").filter(arrived__gt=F("projected"))
+    first = due.aggregate(first=Min("updated_at"))["first"]
+    return 0.0 if first is None else max(ids.now_us() - to_us(first), 0) / 1e6

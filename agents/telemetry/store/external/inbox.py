@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
 import msgspec
 
-from agents.base import ids
+from agents.base import ids, metrics
 from agents.base.access import Actor
 from agents.base.store import encoding
-from agents.base.store.sql import Insert, SelectAmong, execute
-from agents.base.store.writer import writer
+from agents.base.store.sql import Insert, SelectAmong
+from agents.base.store.writer import last_writes, writer
 from agents.telemetry.models.traces import SpanBatch, Trace
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.store.external.owners import Owner, external_id, owner_of
+from agents.telemetry.store.external.trace_updates import trace_updates
 
 _ADD_TRACE = Insert(
     Trace,
@@ -25,9 +27,6 @@ _ADD_TRACE = Insert(
 )
 _FIND = SelectAmong(Trace, "foreign_id id", "foreign_id", "owner_id = %s AND scope_id = %s")
 _ADD_BATCH = Insert(SpanBatch, "id trace_id digest spans encoding body", once=True)
-_COUNT_BATCH = (
-    "UPDATE agents_trace SET arrived = arrived + 1, span_count = span_count + %s, updated_at = %s WHERE id = %s"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,10 @@ def accept(actor: Actor, spans: Iterable[Span]) -> int:
     """Store these spans; returns how many there were. A batch that was stored already is skipped."""
     batches = [_pack(trace, trace_spans) for trace, trace_spans in _by_trace(spans).items()]
     if batches:
-        writer.write(lambda: _store(owner_of(actor), batches))
-    return sum(batch.spans for batch in batches)
+        writer.write(lambda: arrivals.note(owner_of(actor), batches))
+    received = sum(batch.spans for batch in batches)
+    metrics.count_spans(received)
+    return received
 
 
 def _by_trace(spans: Iterable[Span]) -> dict[str, list[Span]]:
@@ -62,37 +63,47 @@ def _pack(trace: str, spans: Sequence[Span]) -> _Batch:
     return _Batch(external_id(trace), len(spans), blake2b(body, digest_size=16).digest(), packed, stored)
 
 
-def _store(owner: Owner, batches: Sequence[_Batch]) -> None:
-    now = ids.now_us()
-    stored = _stored_keys(owner, batches)
-    _create_traces(owner, [batch for batch in batches if batch.trace not in stored], now)
-    for batch in batches:
-        if batch.trace in stored:
-            _extend_trace(stored[batch.trace], batch, now)
+class Arrivals:
+    """Reports that are stored at the end of a transaction, by sender and trace: many senders report spans of one
+    trace, each to another process."""
+
+    def __init__(self) -> None:
+        self._noted = threading.local()
+
+    def note(self, owner: Owner, batches: Sequence[_Batch]) -> None:
+        """Store these batches with the transaction."""
+        noted: dict[Owner, list[_Batch]] = self._noted.__dict__.setdefault("batches", {})
+        noted.setdefault(owner, []).extend(batches)
+
+    def forget(self) -> None:
+        self._noted.__dict__.clear()
+
+    def flush(self) -> None:
+        noted: dict[Owner, list[_Batch]] = self._noted.__dict__.pop("batches", {})
+        for owner in sorted(noted, key=lambda owner: (owner.user, owner.scope)):
+            _store(owner, noted[owner], ids.now_us())
 
 
-def _stored_keys(owner: Owner, batches: Sequence[_Batch]) -> dict[str, int]:
-    return dict(_FIND.all([batch.trace for batch in batches], owner.user, owner.scope))
+arrivals = Arrivals()
 
 
-def _create_traces(owner: Owner, batches: Sequence[_Batch], now_us: int) -> None:
-    """Insert traces that were never reported before, with their first batch."""
-    keyed = [(ids.new_key(), batch) for batch in batches]
+def _store(owner: Owner, batches: Sequence[_Batch], now_us: int) -> None:
+    names = sorted({batch.trace for batch in batches})
+    stored = dict(_FIND.all(names, owner.user, owner.scope))
+    new = [name for name in names if name not in stored]
     _ADD_TRACE.execute_many(
-        (key, owner.user, owner.scope, batch.trace, "", "", False, 1, 0, batch.spans, 0, now_us, now_us)
-        for key, batch in keyed
+        (ids.new_key(), owner.user, owner.scope, name, "", "", False, 0, 0, 0, 0, now_us, now_us) for name in new
     )
-    stored = _stored_keys(owner, batches)
-    _ADD_BATCH.execute_many(_row(key, batch) for key, batch in keyed if stored[batch.trace] == key)
-    for key, batch in keyed:
-        if stored[batch.trace] != key:  # another process inserted it at the same time
-            _extend_trace(stored[batch.trace], batch, now_us)
+    stored |= dict(_FIND.all(new, owner.user, owner.scope))  # another process may have inserted one at the same time
+    for trace, batch in sorted(((stored[batch.trace], batch) for batch in batches), key=_order):
+        if _ADD_BATCH.execute(ids.new_key(), trace, batch.digest, batch.spans, batch.encoding, batch.body):
+            trace_updates.count(trace, batch.spans, now_us)
 
 
-def _extend_trace(trace: int, batch: _Batch, now_us: int) -> None:
-    if _ADD_BATCH.execute(*_row(trace, batch)):
-        execute(_COUNT_BATCH, batch.spans, now_us, trace)
+def _order(arrival: tuple[int, _Batch]) -> tuple[int, bytes]:
+    trace, batch = arrival
+    return trace, batch.digest
 
 
-def _row(trace: int, batch: _Batch) -> tuple[object, ...]:
-    return ids.new_key(), trace, batch.digest, batch.spans, batch.encoding, batch.body
+last_writes.append(arrivals)
+last_writes.append(trace_updates)

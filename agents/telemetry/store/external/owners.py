@@ -45,3 +45,8 @@ def link_mark(owner: Owner, service: str, text: str) -> int:
     """A hash by which a tool call or an answer is found again, among those of the same owner and service."""
     key = f"{owner.user}\0{owner.scope}\0{service}\0{text}".encode("utf-8", "replace")
     return int.from_bytes(blake2b(key, digest_size=8).digest(), "big") >> 1
+
+
+def session_mark(owner: Owner, name: str) -> int:
+    """A hash of a session's id as it is stored, among those of the same owner."""
+    return int.from_bytes(blake2b(f"{owner.user}\0{owner.scope}\0{name}".encode(), digest_size=8).digest(), "big") >> 1

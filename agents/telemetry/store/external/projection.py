@@ -11,7 +11,7 @@ from django.db.utils import IntegrityError, InterfaceError, OperationalError
 from msgspec.structs import replace
 
 from agents.base.store import encoding, portions
-from agents.base.store.sql import Select, SelectAmong, execute, execute_many
+from agents.base.store.sql import Select, SelectAmong
 from agents.base.store.writer import writer
 from agents.record.models.choices import Source
 from agents.record.models.turns import Turn
@@ -26,6 +26,7 @@ from agents.telemetry.reading.turn_warnings import trace_truncated
 from agents.telemetry.store.external import large_turns, reader_process, related_traces, turn_order, write_turns
 from agents.telemetry.store.external.backpressure import ingest_load
 from agents.telemetry.store.external.owners import Owner
+from agents.telemetry.store.external.trace_updates import trace_updates
 from agents.telemetry.store.external.write_turns import PreparedTurn
 
 log = logging.getLogger(__name__)
@@ -48,11 +49,6 @@ _TURNS_OF_TRACE = Select(
     Turn, "id session_id foreign_id", "owner_id = %s AND scope_id = %s AND foreign_id >= %s AND foreign_id < %s"
 )
 _TRACE_EXISTS = Select(Trace, "id", "id = %s")
-_MARK_PROJECTED = (
-    "UPDATE agents_trace SET projected = %s, turn_count = %s, conversation = %s, service = %s, is_bare = %s "
-    "WHERE id = %s"
-)
-_MARK_FAILED = "UPDATE agents_trace SET projected = %s WHERE id = %s"
 SOURCES = {"otlp": Source.OTLP, "openai_agents": Source.OPENAI_AGENTS, "langsmith": Source.LANGSMITH}
 """The sources of turns by the format of their spans; spans of other formats are imported."""
 MAX_TRACES_PER_PASS = 128
@@ -108,6 +104,16 @@ def _due_rows(sender: Sender, large: bool, limit: int) -> list[tuple[int, int]]:
     return (_DUE_LARGE if large else _DUE).all(sender, LARGE_TRACE_SPANS, limit)
 
 
+def due_among(traces: Collection[int]) -> set[int]:
+    """Those of these traces that have something new."""
+    return {key for key, _, _, _, arrived, projected, _ in _TRACES.all(list(traces)) if arrived > projected}
+
+
+def large_among(traces: Sequence[int]) -> set[int]:
+    """Those of these traces that are large by their number of spans."""
+    return {key for key, *_, spans in _TRACES.all(traces) if spans > LARGE_TRACE_SPANS}
+
+
 def spans_of(trace: int) -> list[Span]:
     """The spans of a trace in the order they arrived: the first `MOST_SPANS`."""
     return first_spans(_bodies(trace))
@@ -150,9 +156,9 @@ class _TraceProjection:
 
 
 def project(traces: Sequence[int]) -> None:
-    """Write the turns of these traces, in few short commits. A trace that cannot be understood, or stored, is logged,
-    stays stored as it came, and is not tried again before more of it arrives. Raises OperationalError,
-    InterfaceError."""
+    """Write the turns of these traces, whose senders the caller has claimed, in few short commits; those that were
+    projected since they were found are skipped. A trace that cannot be understood, or stored, is logged, stays stored
+    as it came, and is not tried again before more of it arrives. Raises OperationalError, InterfaceError."""
     self_contained: list[_TraceProjection] = []
     for trace in _pending_traces(traces):
         ingest_load.wait_while_busy(MAX_BUSY_WAIT_S)
@@ -183,8 +189,10 @@ def _pending_traces(traces: Sequence[int]) -> Iterator[_PendingTrace]:
     for trace, kind, body in _BATCHES.all([trace for trace, row in rows.items() if row[-1] <= LARGE_TRACE_SPANS]):
         bodies.setdefault(trace, []).append((kind, body))
     for trace in traces:
-        if trace in rows:
-            user, scope, external_id, arrived, projected, spans = rows[trace]
+        if trace not in rows:
+            continue
+        user, scope, external_id, arrived, projected, spans = rows[trace]
+        if arrived > projected:
             yield _PendingTrace(
                 trace, Owner(user, scope), external_id, arrived, projected, spans, bodies.get(trace, [])
             )
@@ -234,7 +242,7 @@ def _source(format_: str) -> Source:
 def _mark_failed(trace: _PendingTrace, action: str, error: Exception) -> None:
     """Log the error, and do not try the trace again until more of it arrives."""
     log.error("trace %s cannot be %s", trace.external_id, action, exc_info=error)
-    writer.write(lambda: execute(_MARK_FAILED, trace.arrived, trace.key))
+    writer.write(lambda: trace_updates.mark_failed(trace.key, trace.arrived))
 
 
 # --------------------------------------------------------------------------------------------- large ones
@@ -325,7 +333,7 @@ def _store(projections: Sequence[_TraceProjection]) -> None:
     for projection in projections:
         stored_keys = {keys[projection.trace.owner, turn.id] for turn in projection.turns}
         _delete_stale_turns(projection, stored_keys)
-    execute_many(_MARK_PROJECTED, (_projected_row(projection, len(projection.turns)) for projection in projections))
+    trace_updates.mark_projected([_projected_row(projection, len(projection.turns)) for projection in projections])
 
 
 def _finish(projection: _TraceProjection, stored_keys: set[int]) -> None:
@@ -334,7 +342,7 @@ def _finish(projection: _TraceProjection, stored_keys: set[int]) -> None:
         return
     related_traces.store_links(projection.trace.owner, projection.trace.key, projection.links)
     _delete_stale_turns(projection, stored_keys)
-    execute(_MARK_PROJECTED, *_projected_row(projection, len(stored_keys)))
+    trace_updates.mark_projected([_projected_row(projection, len(stored_keys))])
 
 
 def _write_all(projections: Sequence[_TraceProjection]) -> dict[tuple[Owner, str], int]:

@@ -1,15 +1,21 @@
 """The threads that project traces into turns: one for large traces, so that no other waits for these. Outside a
-server (commands, tests) there are none: `Projector.wake` does their work in the caller's thread."""
+server (commands, tests) there are none: `Projector.wake` does their work in the caller's thread.
+
+Processes on one database share the work by sender: whoever projects the traces of one has claimed it. Turns of one
+sender are in the same sessions and depend on each other, so two workers would mostly wait for each other, and each
+would make small commits. Reports do not wait for a claim; what they add meanwhile is due again."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
+from collections.abc import Collection, Sequence
 
 from django.db import close_old_connections, connection
 
 from agents.base.store import failures
+from agents.base.store.claims import WAIT_S, ClaimKind, Claims
 from agents.telemetry.store.external import projection, reader_process
 from agents.telemetry.store.external.projection import TRANSIENT_ERRORS, Sender
 
@@ -17,6 +23,10 @@ log = logging.getLogger(__name__)
 
 IDLE_S = 1.0
 """Time between two looks without a wake-up: another process may have stored something."""
+SHARED_S = 0.25
+"""The same while a sender is claimed, here or by another process: its reports come to all of them."""
+HOLD_S = 5.0
+"""How long a process keeps several senders, before it lets others have some."""
 RETRY_AFTER_S = 5.0
 """How long a trace rests after the database failed with it, so that it holds up no other."""
 BACKOFF_FACTOR = 3.0
@@ -34,14 +44,15 @@ class Projector:
         self._large = large
         self._backoff_factor = LARGE_BACKOFF_FACTOR if large else BACKOFF_FACTOR
         self._wakeup = threading.Event()
-        self._is_stopping = False
+        self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._resting_until: dict[int, float] = {}
         self._failing: set[int] = set()
         self._last_sender: Sender = None
+        self._senders = _ClaimedSenders(large=large)
 
     def start(self) -> None:
-        self._is_stopping = False
+        self._stop.clear()
         self._thread = threading.Thread(
             target=self._work, name="large traces" if self._large else "projector", daemon=True
         )
@@ -49,10 +60,11 @@ class Projector:
 
     def stop(self, timeout_s: float = 10.0) -> None:
         if self._thread is not None:
-            self._is_stopping = True
+            self._stop.set()
             self._wakeup.set()
             self._thread.join(timeout_s)
             self._thread = None
+        self._senders.close()
 
     def wake(self) -> None:
         """Something came."""
@@ -64,14 +76,16 @@ class Projector:
     def _project_all(self) -> None:
         """Project each trace once, even where that fails: this must end."""
         seen: set[int] = set()
-        while traces := self._next_traces(seen):
-            seen.update(traces)
-            projection.project(traces)
+        try:
+            while traces := self._next_traces(seen):
+                seen.update(traces)
+                projection.project(traces)
+        finally:
+            self._senders.close()
 
     def _work(self) -> None:
-        while not self._is_stopping:
-            self._wakeup.wait(IDLE_S)
-            self._wakeup.clear()
+        while not self._stop.is_set():
+            self._wait()
             try:
                 self._run_passes()
             except TRANSIENT_ERRORS as error:
@@ -82,9 +96,18 @@ class Projector:
                 log.exception("projection failed")
         connection.close()
 
+    def _wait(self) -> None:
+        """Wait until there may be something to do."""
+        if self._senders.are_elsewhere:
+            self._stop.wait(SHARED_S)  # reports that come meanwhile are most likely of the same senders
+        elif not self._wakeup.wait(SHARED_S if self._senders.are_held else IDLE_S):
+            self._senders.rest()
+        self._wakeup.clear()
+
     def _run_passes(self) -> None:
         """Run passes until no trace waits."""
-        while not self._is_stopping:
+        self._senders.are_elsewhere = False
+        while not self._stop.is_set():
             now = time.monotonic()
             resting = {trace for trace, until in self._resting_until.items() if until > now}
             ready = self._select_batch(self._next_traces(resting))
@@ -96,7 +119,11 @@ class Projector:
         """The traces of the next sender: senders take turns, so that none waits for all that another has sent."""
         senders = projection.senders()
         start = senders.index(self._last_sender) + 1 if self._last_sender in senders else 0
+        if self._senders.should_pass_on(senders):
+            return []
         for sender in (*senders[start:], *senders[:start]):
+            if not self._senders.claim(sender):
+                continue
             ready = projection.due_traces_of(sender, resting, large=self._large)
             if ready:
                 self._last_sender = sender
@@ -133,11 +160,85 @@ class Projector:
             self._failing.update(traces)
 
 
+class _ClaimedSenders:
+    """The senders that one projector has claimed. ``are_elsewhere`` tells that another process had one."""
+
+    def __init__(self, *, large: bool = False) -> None:
+        self._claims = Claims(ClaimKind.SENDER)
+        self._large = large
+        self._held: set[Sender] = set()
+        self._since = 0.0
+        self.are_elsewhere = False
+
+    @property
+    def are_held(self) -> bool:
+        return bool(self._held)
+
+    def claim(self, sender: Sender) -> bool:
+        """Claim a sender; returns whether this projector has it."""
+        if sender in self._held:
+            return True
+        if not self._claims.take([_claim_key(sender, self._large)]):
+            self.are_elsewhere = True
+            return False
+        if not self._held:
+            self._since = time.monotonic()
+        self._held.add(sender)
+        return True
+
+    def should_pass_on(self, senders: Collection[Sender]) -> bool:
+        """Give all up as soon as none of them is among these, which have something new. Returns True where they are
+        given up because there are several and they were held for long: others are to get some of them now."""
+        passes_on = len(self._held) > 1 and time.monotonic() - self._since > HOLD_S
+        if self._held and (passes_on or self._held.isdisjoint(senders)):
+            self._held.clear()
+            self._claims.release()
+        self.are_elsewhere |= passes_on
+        return passes_on
+
+    def rest(self) -> None:
+        """Close a connection that is not needed now."""
+        if not self._held:
+            self._claims.close()
+
+    def close(self) -> None:
+        self._held.clear()
+        self._claims.close()
+
+
+def _claim_key(sender: Sender, large: bool) -> int:
+    """Large traces take long: no other of their sender waits for them."""
+    return 2 * (sender or 0) + large
+
+
+def project_at_once(sender: Sender, traces: Sequence[int]) -> None:
+    """Project these traces of a sender in the caller's thread; where another worker has claimed the sender, wait until
+    it has projected them, or until it gives the sender up. Raises OperationalError, InterfaceError."""
+    large = projection.large_among(traces)
+    for key, part in (
+        (_claim_key(sender, False), [trace for trace in traces if trace not in large]),
+        (_claim_key(sender, True), sorted(large)),
+    ):
+        claims, due = Claims(ClaimKind.SENDER), set(part)
+        try:
+            while due and not claims.take([key]):
+                time.sleep(WAIT_S)
+                due &= projection.due_among(due)
+            projection.project([trace for trace in part if trace in due])
+        finally:
+            claims.close()
+
+
 class Projectors:
     """The projector of large traces and that of all others."""
 
     def __init__(self) -> None:
         self._all = Projector(), Projector(large=True)
+        self._is_left = False
+
+    def leave_to_others(self, left: bool = True) -> None:
+        """Project nothing in this process: others do."""
+        self._is_left = left
 
     def start(self) -> None:
         for projector in self._all:
@@ -150,7 +251,7 @@ class Projectors:
 
     def wake(self) -> None:
         """Something came."""
-        for projector in self._all:
+        for projector in () if self._is_left else self._all:
             projector.wake()
 
 

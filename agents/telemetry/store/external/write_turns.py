@@ -10,6 +10,7 @@ from typing import Any
 from agents.base import ids
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
+from agents.base.store.claims import ClaimKind, lock_to_the_end
 from agents.base.store.sql import Insert, SelectAmong
 from agents.record.models.choices import Source
 from agents.record.models.turns import Turn, TurnBody
@@ -21,7 +22,7 @@ from agents.record.store.write_steps import StepPlan
 from agents.telemetry.reading.records import ExternalTurn
 from agents.telemetry.store.external import find_or_create, step_drafts, turn_drafts, turn_order
 from agents.telemetry.store.external.find_or_create import AgentKeys, SessionDraft, SessionDrafts
-from agents.telemetry.store.external.owners import Owner, external_id
+from agents.telemetry.store.external.owners import Owner, external_id, session_mark
 from agents.telemetry.store.external.step_drafts import PlannedSteps
 
 _PUT = Insert(Turn, turn_rows.COLUMNS, replace="id", keep="parent_id")
@@ -107,7 +108,10 @@ class _TurnWrite:
 
 def write(owner: Owner, turns: Sequence[PreparedTurn]) -> list[int]:
     """Store turns, each of another id, within the caller's transaction; returns their keys in order."""
-    agents, sessions = AgentKeys(owner), SessionDrafts(owner, [turn.record.session for turn in turns])
+    session_ids = [turn.record.session for turn in turns]
+    # each gets the next number of its session, and may be the first one of it: no other process may write to it
+    lock_to_the_end(ClaimKind.SESSION, {session_mark(owner, external_id(name)) for name in session_ids})
+    agents, sessions = AgentKeys(owner), SessionDrafts(owner, session_ids)
     stored = _stored(owner, [turn.id for turn in turns])
     drafts = [_draft(turn, stored.get(turn.id), agents, sessions) for turn in turns]
     sessions.write()
