@@ -68,6 +68,12 @@ def require(actor: Actor, action: Action) -> None:
         raise NotAllowed(f"{who} may not {action}.", code="missing_action")
 
 
+def require_admin(actor: Actor) -> None:
+    """Raise NotAllowed for an actor without the admin role."""
+    if not actor.is_admin:
+        raise NotAllowed("This is for administrators: the role admin is needed.", code="missing_role")
+
+
 def attributes_of(raw: Mapping[str, object]) -> Attributes:
     """Parse attributes from JSON: known categories with lists of texts. Raises ValueError for anything else, with
     what was wrong."""
@@ -121,6 +127,7 @@ __all__ = [
     "may_read",
     "readable_scopes",
     "require",
+    "require_admin",
     "system",
     "use_scopes",
 ]

@@ -19,7 +19,7 @@ from typing import TypeVar, cast
 
 from agents.base import ids
 from agents.base.access import Actor
-from agents.base.errors import NotAuthenticated, Unavailable
+from agents.base.errors import AgentsError, NotAuthenticated, Unavailable
 from agents.base.reading import read
 from agents.base.store import keys
 from agents.base.store.keys import Rights
@@ -55,6 +55,9 @@ class AccessWatch:
 
 
 _watches: set[AccessWatch] = set()
+_just_lost: dict[tuple[tuple[int, int | None], bool], Actor] = {}
+"""Who lost rights at the last check, by (name, whether to run). A request that was let in before that check may open
+its connection after it: it is to be told of the loss, and not only that its run was cancelled."""
 
 
 def watch(
@@ -64,6 +67,8 @@ def watch(
     access = AccessWatch(actor, on_lost, reidentify, is_run)
     if actor.user_id is not None:
         _watches.add(access)
+        if _has_just_lost(access):
+            _lose(access)
     return access
 
 
@@ -80,13 +85,19 @@ def _lose(access: AccessWatch) -> None:
 async def check() -> None:
     """Compare the users, keys and attributes of all watches with the store, and call back those that lost rights."""
     watches = list(_watches)
-    if not watches:
-        return
-    current = await read(keys.rights, {_name(access) for access in watches})
+    current = await read(keys.rights, {_name(access) for access in watches}) if watches else {}
     now_us = ids.now_us()
-    for held in watches:
-        if held.is_lost(current.get(_name(held)), now_us):
-            _lose(held)
+    lost = [held for held in watches if held.is_lost(current.get(_name(held)), now_us)]
+    _just_lost.clear()
+    _just_lost.update({(_name(held), held.is_run): held.actor for held in lost})
+    for held in [*lost, *filter(_has_just_lost, _watches)]:
+        _lose(held)
+
+
+def _has_just_lost(access: AccessWatch) -> bool:
+    """Tell whether its actor has lost its rights, as they were, at the last check. Who may not run may nothing."""
+    kinds = (True,) if access.is_run else (True, False)
+    return any(_just_lost.get((_name(access), is_run)) == access.actor for is_run in kinds)
 
 
 def _name(access: AccessWatch) -> tuple[int, int | None]:
@@ -111,38 +122,61 @@ async def check_tokens() -> None:
 # ------------------------------------------------------------------------------------------ connections
 
 
+class ConnectionEnded(Exception):
+    """A request that stayed open was ended from outside, by this ``error``."""
+
+    def __init__(self, error: AgentsError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
 class Connection:
-    """A request that stays open. When its rights are lost, what it waits for is cancelled."""
+    """A request that stays open. When its rights are lost, or the server stops, what it waits for is cancelled."""
 
     def __init__(self, actor: Actor, reidentify: Reidentify | None = None) -> None:
         self._waiting: asyncio.Task[object] | None = None
-        self._lost = False
+        self._error: AgentsError | None = None
         self._access = watch(actor, self._lose, reidentify=reidentify)
+        _connections.add(self)
 
     def _lose(self) -> None:
-        self._lost = True
+        self.end(NotAuthenticated(MESSAGE, code="access_revoked"))
+
+    def end(self, error: AgentsError) -> None:
+        """Cancel what it waits for, for this reason."""
+        self._error = self._error or error
         if self._waiting is not None:
             self._waiting.cancel()
 
     def close(self) -> None:
         unwatch(self._access)
+        _connections.discard(self)
 
     async def wait(self, awaitable: Awaitable[T]) -> T:
-        """Await something. Raises NotAuthenticated when the rights are lost meanwhile."""
+        """Await something. Raises ConnectionEnded when it is ended meanwhile."""
         task = asyncio.current_task()
         assert task is not None  # on the loop there is one
-        if self._lost:
+        if self._error is not None:
             _forget(awaitable)
-            raise _revoked()
+            raise ConnectionEnded(self._error)
         self._waiting = task
         try:
             return await awaitable
         except asyncio.CancelledError:
-            if self._lost and task.uncancel() == 0:
-                raise _revoked() from None
+            if self._error is not None and task.uncancel() == 0:
+                raise ConnectionEnded(self._error) from None
             raise
         finally:
             self._waiting = None
+
+
+_connections: set[Connection] = set()
+
+
+def end_connections(error: AgentsError) -> None:
+    """End all requests that are open, with this error for an answer or a last frame: the server stops."""
+    for connection in list(_connections):
+        connection.end(error)
 
 
 def _forget(awaitable: Awaitable[object]) -> None:
@@ -152,24 +186,22 @@ def _forget(awaitable: Awaitable[object]) -> None:
         close()
 
 
-def _revoked() -> NotAuthenticated:
-    return NotAuthenticated(MESSAGE, code="access_revoked")
-
-
 async def while_allowed(actor: Actor, reidentify: Reidentify | None, work: Callable[[], Awaitable[T]]) -> T:
-    """Await work while its actor has the rights to. Raises NotAuthenticated."""
+    """Await work while its actor has the rights to. Raises NotAuthenticated, or Unavailable when the server stops."""
     connection = Connection(actor, reidentify)
     try:
         return await connection.wait(work())
+    except ConnectionEnded as ended:
+        raise ended.error from None
     finally:
         connection.close()
 
 
 async def parts_while_allowed(
-    actor: Actor, reidentify: Reidentify | None, parts: AsyncIterator[T], last: Callable[[NotAuthenticated], T] | None
+    actor: Actor, reidentify: Reidentify | None, parts: AsyncIterator[T], last: Callable[[AgentsError], T] | None
 ) -> AsyncGenerator[T, None]:
-    """Yield the parts of a stream while its actor may read it, and then ``last``. Without ``last`` it raises
-    NotAuthenticated, so that nobody takes a part for the whole."""
+    """Yield the parts of a stream while its actor may read it and the server runs, and then ``last``. Without ``last``
+    it raises NotAuthenticated or Unavailable, so that nobody takes a part for the whole."""
     connection = Connection(actor, reidentify)
     try:
         async with aclosing(cast(AsyncGenerator[T, None], parts)):
@@ -179,9 +211,9 @@ async def parts_while_allowed(
                 except StopAsyncIteration:
                     return
                 yield part
-    except NotAuthenticated as error:
-        if last is None or error.code != "access_revoked":
-            raise
-        yield last(error)
+    except ConnectionEnded as ended:
+        if last is None:
+            raise ended.error from None
+        yield last(ended.error)
     finally:
         connection.close()

@@ -48,6 +48,9 @@ class FairQueue(Generic[T]):
     def __bool__(self) -> bool:
         return bool(self._lines)
 
+    def __len__(self) -> int:
+        return sum(map(len, self._lines.values()))
+
     def put(self, caller: Caller, item: T) -> None:
         self._lines.setdefault(caller, deque()).append(item)
 
@@ -158,6 +161,16 @@ class Shares(ABC):
         for other in granted:
             if other.on_granted is not None:
                 other.on_granted()
+
+    @property
+    def held(self) -> int:
+        """The number of slots that are taken."""
+        return self._held.total()
+
+    @property
+    def waiting(self) -> int:
+        """The length of the queue."""
+        return self._waiting.total()
 
     @abstractmethod
     def refusal(self, held: int, waiting: int) -> RateLimited:

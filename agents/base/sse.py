@@ -13,8 +13,9 @@ KEEP_ALIVE = b": ping\n\n"
 KEEP_ALIVE_S = 10.0
 """Clients give up after 60 s without a byte; proxies earlier."""
 
+CONTENT_TYPE = "text/event-stream; charset=utf-8"
 HEADERS = {
-    "Content-Type": "text/event-stream; charset=utf-8",
+    "Content-Type": CONTENT_TYPE,
     "Cache-Control": "no-cache, no-transform",
     "X-Accel-Buffering": "no",
 }

@@ -1,12 +1,15 @@
-"""How forks join the server: the pages of turns say what was forked from what, and lead to new forks."""
+"""How forks join the server: the pages of turns say what was forked from what, and lead to new forks; a fork whose
+process is gone is taken over."""
 
 from __future__ import annotations
 
 from agents.base.lazy_import import lazy_import
+from agents.loop.extensions import extensions
 from agents.pages.page_hooks import hooks
 
 
 def install() -> None:
+    extensions.fork_builder = lazy_import("agents.forks.runner.fork.rebuilt_run")
     hooks.lineage = lazy_import("agents.forks.pages.lineage.lineage")
     hooks.origin = lazy_import("agents.forks.pages.origins.label")
     hooks.fork_url = lazy_import("agents.forks.pages.origins.fork_url")

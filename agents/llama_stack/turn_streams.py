@@ -17,14 +17,14 @@ from agents.llama_stack.stream import TurnStream, error_status
 from agents.llama_stack.wire import turn_chunks
 from agents.loop.service import Started
 from agents.record import live
-from agents.record.schemas.events import Cursor, Delta, TurnEnded
+from agents.record.schemas.events import LAST_ORDINAL, Cursor, Delta, TurnEnded
 from agents.record.store import read_turns
 from agents.record.store.read_turns import PartialTurn
 
 
 def frames(started: Started, *, after: Cursor | None = None, with_ids: bool = False) -> AsyncIterator[bytes]:
     """Yield the frames of a started response (or everything after a cursor), with keep-alive comments."""
-    cursor = (started.first_seq - 1, 1 << 62) if after is None else after
+    cursor = (started.first_seq - 1, LAST_ORDINAL) if after is None else after
     encoder = TurnStream(started.turn, started.session, after=cursor, with_ids=with_ids)
     return sse.with_keep_alive(live.follow(started.turn, until_response=started.first_seq), encoder.feed)
 

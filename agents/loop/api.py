@@ -1,4 +1,4 @@
-"""Models: what the endpoints offer, and the names registered for them."""
+"""Models: what the endpoints offer, and the names registered for them. Decisions on calls whose process was lost."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
+from agents.base import ids
 from agents.base.access import Actor
 from agents.base.api.views import ApiView, Awaited, answer, no_content
 from agents.base.errors import NotFound
@@ -14,7 +15,9 @@ from agents.loop import model_names
 from agents.loop.current_service import service
 from agents.loop.inference.base import Model
 from agents.loop.schemas.models import ModelObject, ModelPage, RegisterModel
+from agents.loop.schemas.turns import DecideStep
 from agents.loop.store.registered_models import registered_models
+from agents.record.store import decisions, turns
 
 
 def _model_object(model: Model) -> ModelObject:
@@ -36,6 +39,22 @@ async def _all_models(actor: Actor) -> list[Model]:
     providers = service().providers
     offered = (await providers.endpoints.all_models()).models
     return [*offered, *model_names.built_in_embeddings(providers), *await read(model_names.listing, actor)]
+
+
+class StepDecision(ApiView):
+    """Ours: what became of a call whose process was lost before its result was stored."""
+
+    actions = {"post": "run"}
+
+    @extend_schema(operation_id="decide_step", request=DecideStep, responses={204: None})
+    def post(self, request: Request, turn_id: str, step_id: str) -> HttpResponseBase:
+        body: DecideStep = self.body(DecideStep)
+        step = ids.parse(ids.Kind.STEP, step_id)
+        if step is None:
+            raise NotFound(f"Step '{step_id[:80]}' not found.")
+        decided = [decisions.Decision(step, body.outcome, body.content)]
+        decisions.decide(self.actor, turns.key_of(turn_id), decided)
+        return no_content()
 
 
 class ModelList(ApiView):

@@ -24,7 +24,7 @@ class BackgroundWork:
         """Called every few seconds while the store is available: continue the work of processes that have stopped."""
 
     async def expire(self) -> int:
-        """Called every minute: delete expired rows; returns their number."""
+        """Called every minute, in the process that leads: delete expired rows; returns their number."""
         return 0
 
     async def stop(self) -> None:

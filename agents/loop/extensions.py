@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest
@@ -20,7 +20,11 @@ from agents.loop.protocols.tools import ServerToolGroup
 from agents.loop.provider_set import Providers, SubjectProviders
 from agents.loop.schemas.turns import Document
 from agents.loop.tasks import Runner
+from agents.record.models.choices import Api
 from agents.record.schemas.agents import AgentToolGroup
+
+if TYPE_CHECKING:
+    from agents.loop.takeover import RebuiltRun, StoredRun
 
 MakeProviders = Callable[[Endpoints, EmbeddingModels, float], SubjectProviders]
 """Creates a subject's providers from the settings, for a pace of scripted ones (0: no delay). Raises
@@ -103,10 +107,21 @@ def _no_slow_documents(
     return None
 
 
+class BuildRun(Protocol):
+    """Builds the run of a turn that is taken over from what is stored of its request. Raises AgentsError."""
+
+    def __call__(self, stored: StoredRun) -> RebuiltRun: ...
+
+
+def _no_forks(stored: StoredRun) -> RebuiltRun:
+    raise not_installed("forks are", "forks", "turn")
+
+
 @dataclass(slots=True)
 class LoopExtensions:
     """The functions that subjects set. ``make_providers`` and ``service_parts`` are by subject: they create the
-    subject's providers, and its part of the service (`Service.part`)."""
+    subject's providers, and its part of the service (`Service.part`). ``run_builders`` are by API, ``fork_builder`` is
+    for forks of all of them."""
 
     make_providers: dict[str, MakeProviders] = field(default_factory=dict)
     service_parts: dict[str, Callable[[Runner, Providers], Any]] = field(default_factory=dict)
@@ -115,6 +130,8 @@ class LoopExtensions:
     shields: FindShields = _no_shields
     document_text: DocumentText = _no_document_text
     slow_documents: SlowDocuments = _no_slow_documents
+    run_builders: dict[Api, BuildRun] = field(default_factory=dict)
+    fork_builder: BuildRun = _no_forks
 
 
 extensions = LoopExtensions()

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
-from agents.loop import steps
+from agents.loop import steps, tool_steps
 from agents.loop.progress import RunProgress
 from agents.loop.replay import CallOutcome
 from agents.loop.run import PendingCall, Resume, Run
 from agents.record.schemas.content import CompletionMessage, ToolCall, ToolResponse, TurnMessage
-from agents.record.schemas.events import Entry, ErrorInfo, Event, FinalStatus, Origin, StepStarted, ToolDetail
+from agents.record.schemas.events import Delta, Entry, ErrorInfo, Event, FinalStatus, Origin, StepStarted, ToolDetail
 
 
 class Loop:
@@ -45,9 +45,20 @@ class Loop:
         """Return the events that end the response from outside (cancelled, interrupted, failed)."""
         return self.progress.close(status, reason=reason, error=error)
 
-    async def events(self) -> AsyncIterator[Entry]:
-        """Yield all entries after those of `open`, to the end of the response."""
+    def events(self) -> AsyncIterator[Entry]:
+        """Return all entries after those of `open`, to the end of the response; of a run that is taken over, those
+        that are not stored yet. Raises InDoubt, Diverged for such a run only."""
+        return self._unstored() if self.run.stored_events else self._entries()
+
+    async def _unstored(self) -> AsyncIterator[Entry]:
+        upto = self.progress.stored.upto
+        async for entry in self._entries():
+            if isinstance(entry, Delta) or entry.seq > upto:
+                yield entry
+
+    async def _entries(self) -> AsyncIterator[Entry]:
         progress = self.progress
+        progress.enter_turn()
         async for entry in self._prepare():
             yield entry
         while not progress.blocked and progress.error is None:
@@ -120,7 +131,7 @@ class Loop:
             async for entry in steps.check_shields(progress, run.input_shields, "user-input"):
                 yield entry
         if run.tool_sources and not progress.blocked:
-            async for entry in steps.list_tools(progress):
+            async for entry in tool_steps.list_tools(progress):
                 yield entry
         if run.documents and not progress.blocked:
             await steps.prepare_documents(progress)
@@ -138,12 +149,14 @@ class Loop:
         )
         if resume and approval_steps and not progress.blocked and progress.error is None:
             calls = [pending.call for pending in resume.pending if pending.approved]
-            async for entry in steps.run_tools(progress, calls, approval_steps):
+            async for entry in tool_steps.run_tools(progress, calls, approval_steps):
                 yield entry
 
     def _are_client_calls(self, calls: list[ToolCall]) -> bool:
         """Whether these calls may be given to the client although the limit of rounds is reached."""
-        return self.run.ends_with_client_calls and all(steps.waits_for_client(self.progress, call) for call in calls)
+        return self.run.ends_with_client_calls and all(
+            tool_steps.waits_for_client(self.progress, call) for call in calls
+        )
 
     def _calls(self) -> list[ToolCall]:
         message = self.progress.message
@@ -154,10 +167,10 @@ class Loop:
     async def _run_calls(self, calls: list[ToolCall]) -> AsyncIterator[Entry]:
         """Run the server's calls first; then, if there are calls for the client, wait for it."""
         progress = self.progress
-        client_calls = [call for call in calls if steps.waits_for_client(progress, call)]
+        client_calls = [call for call in calls if tool_steps.waits_for_client(progress, call)]
         server_calls = [call for call in calls if call not in client_calls]
         if server_calls:
-            async for entry in steps.run_tools(progress, server_calls):
+            async for entry in tool_steps.run_tools(progress, server_calls):
                 yield entry
         if client_calls:
             async for entry in self._await_client(client_calls):

@@ -68,6 +68,7 @@ def build_run(
         documents=extensions.slow_documents(providers, session, turn, groups, body.documents or ()),
         max_infer_iters=config.max_infer_iters,
         tool_timeout_s=providers.tool_timeout_s,
+        resumes=config.resume_runs,
         clock=ids.now_us,
         new_key=ids.new_key,
     )

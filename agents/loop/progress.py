@@ -7,16 +7,15 @@ a run is stopped from outside.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import replace
 
-from agents.base import ids
-from agents.loop.protocols.retrieval import PreparedDocuments
-from agents.loop.protocols.shields import ShieldInput
+from agents.base import ids, log_context, tracing
+from agents.loop.open_step import OpenStep, answered_detail
 from agents.loop.protocols.tools import HostedTool
 from agents.loop.replay import CallOutcome, Replay
 from agents.loop.run import PendingCall, Resume, Run
-from agents.record.schemas.chunked_text import ChunkedText
+from agents.loop.run_messages import RunMessages
+from agents.loop.stored_events import Diverged, StoredEvents
 from agents.record.schemas.content import (
     CompletionMessage,
     ToolCall,
@@ -24,9 +23,9 @@ from agents.record.schemas.content import (
     ToolResponse,
     TurnMessage,
     Usage,
-    text_of,
 )
 from agents.record.schemas.events import (
+    RULE,
     Delta,
     DeltaChannel,
     ErrorInfo,
@@ -34,9 +33,11 @@ from agents.record.schemas.events import (
     FinalStatus,
     InferenceDetail,
     Origin,
-    OtherDetail,
+    StepDecided,
     StepDetail,
     StepEnded,
+    StepInDoubt,
+    StepRepeated,
     StepStarted,
     StepType,
     ToolDetail,
@@ -45,50 +46,23 @@ from agents.record.schemas.events import (
     TurnResumed,
     TurnStarted,
 )
-from agents.record.schemas.items import input_item, input_items, items_of, joined_calls, system_item
-
-
-@dataclass(slots=True)
-class OpenStep:
-    """The part of an open step received so far."""
-
-    started: StepStarted
-    text: ChunkedText = field(default_factory=ChunkedText)
-    reasoning: ChunkedText = field(default_factory=ChunkedText)
-    model: str = ""
-
-    def detail(self) -> StepDetail:
-        """Return the detail to store for a step that did not finish."""
-        if self.started.step_type == "inference":
-            message = CompletionMessage(content=str(self.text), stop_reason="out_of_tokens")
-            return InferenceDetail(model_response=message, model=self.model, reasoning=str(self.reasoning))
-        return self.started.detail or OtherDetail(kind=self.started.step_type)
-
-
-def _answered_detail(pending: PendingCall, response: ToolResponse | None) -> ToolDetail:
-    responses = [response] if response else []
-    if pending.approved is None:
-        return ToolDetail(tool_calls=[pending.call], tool_responses=responses)
-    approval: Literal["approved", "refused"] = "approved" if pending.approved else "refused"
-    detail = pending.detail or ToolDetail(tool_calls=[pending.call])
-    return detail.model_copy(update={"tool_responses": responses, "approval": approval})
+from agents.record.schemas.items import items_of
 
 
 async def _return_at_once() -> None:
     """Wait for nothing: this run is not recorded."""
 
 
-class RunProgress:
+class RunProgress(RunMessages):
     """The state of one run. ``wait_until_stored`` waits until all entries that the run has yielded are stored; an
     effect outside, such as a tool's, waits for it."""
 
     def __init__(self, run: Run) -> None:
-        self.run = run
+        super().__init__(run)
         resume = run.resume
         self.iterations = resume.iterations if resume else 0
         self.round = resume.round if resume else 0
         self.usage = resume.usage if resume else Usage()
-        self.message: CompletionMessage | None = None
         self.error: ErrorInfo | None = None
         self.blocked = False
         self.started_inference: StepStarted | None = None
@@ -98,21 +72,53 @@ class RunProgress:
         self._ordinal = 0
         self._last_at = 0
         self._open: dict[int, OpenStep] = {}
-        self._items: list[bytes] = []
-        self._retrieved_context = ""
-        self._documents = PreparedDocuments()
         self._made_calls: list[str] = []
         self.is_over = False
         self.replay = Replay(run.recorded_turn)
+        self.stored = StoredEvents(run.stored_events)
+
+    # -------------------------------------------------------------------------------------- trace
+
+    def enter_turn(self) -> None:
+        """Let log lines tell of this turn, and make it the cause of requests to others."""
+        public_id = ids.public(ids.Kind.TURN, self.run.turn)
+        log_context.add(turn_id=public_id)
+        tracing.current.set(tracing.of_turn(self.run.trace, public_id))
+
+    def enter_step(self, step: int) -> None:
+        """Make a step the cause of requests to others."""
+        tracing.enter(ids.public(ids.Kind.STEP, step))
+
+    def leave_step(self) -> None:
+        """Make the turn the cause of requests to others again."""
+        tracing.enter(ids.public(ids.Kind.TURN, self.run.turn))
 
     # ------------------------------------------------------------------------------------ numbers
 
     def _stamp(self) -> tuple[int, int]:
-        """Return the next event number, and a time after the last event's: readers order steps by time."""
+        """Return the next event number, and a time after the last event's: readers order steps by time. Raises
+        Diverged where another event is stored under that number."""
+        if self.stored:
+            raise Diverged("The run comes to an event that is not stored, before those that are.")
         self._last_at = max(self.run.clock(), self._last_at + 1)
         seq, self._seq = self._seq, self._seq + 1
         self._ordinal = 0
         return seq, self._last_at
+
+    def _go_to(self, event: Event) -> None:
+        """Go to the number and time behind a stored event."""
+        self._seq, self._last_at = self.stored.position(event)
+        self._ordinal = 0
+
+    def _take_stored(self) -> None:
+        """Go behind all stored events; the steps that have no end stay open."""
+        while (event := self.stored.take_first()) is not None:
+            if isinstance(event, StepStarted) and event.status == "in_progress":
+                self._open.setdefault(event.step, OpenStep(event))
+            elif isinstance(event, StepEnded):
+                self._open.pop(event.step, None)
+                self.usage = self.usage + event.usage if event.usage else self.usage
+            self._go_to(event)
 
     @property
     def now(self) -> int:
@@ -121,6 +127,12 @@ class RunProgress:
     # -------------------------------------------------------------------------------------- turns
 
     def opening(self) -> TurnStarted | TurnResumed:
+        if self.stored:
+            event = self.stored.take_first()
+            if not isinstance(event, TurnStarted | TurnResumed):
+                raise Diverged("The response does not begin with its opening.")
+            self._go_to(event)
+            return event
         seq, at = self._stamp()
         resume = self.run.resume
         if resume:
@@ -157,6 +169,7 @@ class RunProgress:
         part they have received. Empty if the run is over already."""
         if self.is_over:
             return []
+        self._take_stored()
         step_status = "failed" if status == "completed" else status
         drafts = list(self._open.values())
         out: list[Event] = [
@@ -181,22 +194,32 @@ class RunProgress:
     ) -> StepStarted:
         """Begin a step. ``call`` is for tools, ``waits`` for those that the client must run or approve,
         ``approved_in`` is the step in which the client approved the call."""
-        seq, at = self._stamp()
-        event = StepStarted(
-            seq=seq,
-            at=at,
-            step=self.run.new_key(),
-            number=self._number,
-            round=self.round,
-            step_type=step_type,
-            name=name,
-            server_side=not waits,
-            status="awaiting_input" if waits else "in_progress",
-            detail=self.tool_detail(call, needs_approval=waits, approved_in=approved_in) if call else None,
-        )
-        self._number += 1
+
+        def is_next(stored: StepStarted) -> bool:
+            return (stored.step_type, stored.name, stored.round) == (step_type, name, self.round)
+
+        event = self.stored.take(StepStarted, is_next, f"a step {step_type} {name}")
+        if event is not None:
+            self._go_to(event)
+        else:
+            seq, at = self._stamp()
+            event = StepStarted(
+                seq=seq,
+                at=at,
+                step=self.run.new_key(),
+                number=self._number,
+                round=self.round,
+                step_type=step_type,
+                name=name,
+                server_side=not waits,
+                status="awaiting_input" if waits else "in_progress",
+                detail=self.tool_detail(call, needs_approval=waits, approved_in=approved_in) if call else None,
+            )
+        self._number = event.number + 1
         if not waits:
             self._open[event.step] = OpenStep(event)
+            self._open[event.step].text.append(self.run.typed_texts.get((event.step, "text"), ""))
+            self._open[event.step].reasoning.append(self.run.typed_texts.get((event.step, "reasoning"), ""))
         return event
 
     def tool_detail(
@@ -237,6 +260,8 @@ class RunProgress:
         error: ErrorInfo | None = None,
     ) -> StepEnded:
         """End a step, and add its items to the messages of the next inference."""
+        if (stored := self.stored_end(started)) is not None:
+            return stored
         self._open.pop(started.step, None)
         seq, at = self._stamp()
         if usage:
@@ -257,9 +282,45 @@ class RunProgress:
         self._items += items_of(event)
         return event
 
+    def step_decided(self, started: StepStarted, result: ToolResponse | None) -> StepDecided:
+        """Say what the rule of its tool decides about the call of a cut step: that it was made, with what the model is
+        told, or that it was not made."""
+        seq, at = self._stamp()
+        return StepDecided(
+            seq=seq, at=at, step=started.step, outcome="done" if result else "not_done", by=RULE, result=result
+        )
+
+    def step_in_doubt(self, started: StepStarted) -> StepInDoubt:
+        """Say that somebody has to decide what became of the call of a cut step."""
+        seq, at = self._stamp()
+        return StepInDoubt(seq=seq, at=at, step=started.step)
+
+    def step_repeated(self, started: StepStarted) -> StepRepeated:
+        """Say that the call of a cut step is about to be made again."""
+        seq, at = self._stamp()
+        return StepRepeated(seq=seq, at=at, step=started.step)
+
+    def stored_end(self, started: StepStarted) -> StepEnded | None:
+        """Take the stored end of a step, with its usage and its items; None where none is stored. Raises Diverged."""
+        if not self.stored.has_ended(started.step):
+            return None
+        event = self.stored.take(StepEnded, lambda stored: stored.step == started.step, f"the end of {started.name}")
+        if event is None:
+            return None
+        self._open.pop(started.step, None)
+        self._go_to(event)
+        self.usage = self.usage + event.usage if event.usage else self.usage
+        self._items += items_of(event)
+        return event
+
     def pending_ended(self, pending: PendingCall, response: ToolResponse | None) -> StepEnded:
         """End a step that has waited for its client since an earlier response: for an answer, or for the
         approval of a server's call (a refusal is the answer)."""
+        stored = self.stored.take(StepEnded, lambda event: event.step == pending.step, "the client's answer")
+        if stored is not None:
+            self._go_to(stored)
+            self._items += items_of(stored.model_copy(update={"heard": None}))  # the caller adds these messages
+            return stored
         seq, at = self._stamp()
         event = StepEnded(
             seq=seq,
@@ -268,7 +329,7 @@ class RunProgress:
             step_type="tool_execution",
             name=pending.call.tool_name,
             started_at=min(pending.started_at, at - 1),
-            detail=_answered_detail(pending, response),
+            detail=answered_detail(pending, response),
         )
         self._items += items_of(event)
         return event
@@ -324,56 +385,3 @@ class RunProgress:
         """Return the tools that the model may call now: only the client's once the server's calls are used up."""
         limit = self.run.max_tool_calls
         return self.run.client_tools if limit is not None and len(self._made_calls) >= limit else self.run.tools
-
-    # ------------------------------------------------------------------------------------ history
-
-    def set_context(self, context: str) -> None:
-        """Set the text retrieved for this turn, which follows the last input message."""
-        self._retrieved_context = context
-
-    def set_documents(self, documents: PreparedDocuments) -> None:
-        """Set the prepared documents of this turn, which follow the last input message too."""
-        self._documents = documents
-
-    def drop_older_history(self) -> bool:
-        """Drop the older half of the history, up to a message of the user; returns False if nothing may be
-        dropped."""
-        history = self.run.history
-        if not self.run.truncates or not history:
-            return False
-        middle = (len(history) + 1) // 2
-        user_messages = (index for index in range(middle, len(history)) if history[index].startswith(b'{"role":"user"'))
-        self.run = replace(self.run, history=history[next(user_messages, len(history)) :])
-        return True
-
-    def add_messages(self, messages: Sequence[TurnMessage]) -> None:
-        """Add messages that the caller sent with its answers."""
-        self._items += input_items(messages)
-
-    def messages(self) -> list[bytes]:
-        """Return the messages for the model: instructions, history, this turn's input, and its items so far."""
-        run = self.run
-        head = [system_item(run.instructions)] if run.instructions else []
-        return joined_calls([*head, *run.history, *self._input_items(), *run.earlier, *self._items])
-
-    def _input_items(self) -> list[bytes]:
-        messages = self.run.input_messages
-        if not messages:
-            return []
-        context = "\n\n".join(filter(None, (self.run.context, self._documents.context, self._retrieved_context)))
-        *earlier, last = messages
-        return [*map(input_item, earlier), input_item(last, context, self._documents.images)]
-
-    def texts(self) -> list[str]:
-        """Return the texts so far: this turn's input and the answer."""
-        texts = [text_of(message.content) for message in self.run.input_messages]
-        return [*texts, text_of(self.message.content)] if self.message else texts
-
-    def shield_input(self) -> list[ShieldInput]:
-        """Return the messages for shields: this turn's input, with a tool's answer in it, and the model's last
-        message."""
-        messages = [*self.run.input_messages, *(self.run.resume.messages if self.run.resume else ())]
-        inputs = [
-            ShieldInput("user", text_of(message.content)) for message in messages if message.role in ("user", "tool")
-        ]
-        return [*inputs, ShieldInput("assistant", text_of(self.message.content))] if self.message else inputs

@@ -1,11 +1,22 @@
-"""Applies recorded steps to the run of a fork: it repeats their events and their effects."""
+"""Applies recorded steps to a run: those of its source to the run of a fork, which repeats their events and their
+effects; its own stored ones to a run that is taken over, which repeats their effects only."""
 
 from __future__ import annotations
 
 from agents.loop.progress import RunProgress
 from agents.loop.replay import RecordedStep
 from agents.record.schemas.content import CompletionMessage, text_of
-from agents.record.schemas.events import Event, InferenceDetail, MemoryDetail, Origin, ShieldDetail, StepStarted
+from agents.record.schemas.events import (
+    ErrorInfo,
+    Event,
+    InferenceDetail,
+    MemoryDetail,
+    Origin,
+    ShieldDetail,
+    StepDetail,
+    StepEnded,
+    StepStarted,
+)
 
 
 def apply_recorded_step(
@@ -17,13 +28,27 @@ def apply_recorded_step(
     started = started_step or progress.step_started(recorded.type, recorded.name)
     detail = recorded.detail.model_copy(update={"origin": origin})
     ended = progress.step_ended(started, detail, status=recorded.status, error=recorded.error)
-    _apply_effect(progress, recorded)
+    _apply_effect(progress, recorded.detail, recorded.error)
     return [ended] if started_step else [started, ended]
 
 
-def _apply_effect(progress: RunProgress, recorded: RecordedStep) -> None:
-    progress.error = recorded.error or progress.error
-    match recorded.detail:
+def take_stored_end(progress: RunProgress, started: StepStarted) -> StepEnded | None:
+    """Take the stored end of a step of a run that is taken over, and apply it; None where none is stored, so that
+    the step has to be done."""
+    ended = progress.stored_end(started)
+    if ended is not None and not is_cut(ended):
+        _apply_effect(progress, ended.detail, ended.error if ended.step_type != "tool_execution" else None)
+    return ended
+
+
+def is_cut(ended: StepEnded) -> bool:
+    """Whether a step is an inference that was cut when its process was lost, and asked again."""
+    return isinstance(ended.detail, InferenceDetail) and bool(ended.detail.is_cut)
+
+
+def _apply_effect(progress: RunProgress, detail: StepDetail, error: ErrorInfo | None) -> None:
+    progress.error = error or progress.error
+    match detail:
         case InferenceDetail(model_response=message):
             progress.message = message
             progress.iterations += 1

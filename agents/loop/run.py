@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.base import ids
+from agents.base import ids, tracing
+from agents.base.tracing import TraceContext
 from agents.loop.inference.base import InferenceEndpoint
 from agents.loop.protocols.retrieval import DocumentPreparation, Retriever
 from agents.loop.protocols.shields import ShieldProtocol
@@ -22,7 +23,7 @@ from agents.record.schemas.content import (
     TurnMessage,
     Usage,
 )
-from agents.record.schemas.events import ToolDetail
+from agents.record.schemas.events import Event, ToolDetail
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,10 @@ class Run:
     with ``ends_with_client_calls`` calls of the client's tools end the response also at that bound.
     ``max_tool_calls`` bounds the server's calls of a response, ``single_call`` those of an inference. With
     ``truncates`` older history is dropped rather than failing where it is too long for the model. A fork replays its
-    ``recorded_turn``."""
+    ``recorded_turn``. A run that is taken over from another process repeats the ``stored_events`` of its response;
+    ``typed_texts`` are what its open inference had typed, by (step, channel), and ``typed_parts`` in how many
+    parts. ``resumes`` says whether the turn goes on when its process is lost; None leaves it to the server. ``trace``
+    is the position in a trace of the request that began the turn."""
 
     turn: int
     session: int
@@ -99,9 +103,14 @@ class Run:
     ends_with_client_calls: bool = False
     truncates: bool = False
     tool_timeout_s: float = 60.0
+    resumes: bool | None = None
     provider_data: Mapping[str, Any] = field(default_factory=dict, repr=False)
     resume: Resume | None = None
     recorded_turn: RecordedTurn | None = None
+    stored_events: Sequence[Event] = ()
+    typed_texts: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    typed_parts: int = 0
+    trace: TraceContext | None = field(default_factory=tracing.current.get)
     clock: Callable[[], int] = ids.now_us
     new_key: Callable[[], int] = ids.new_key
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
-from agents.base import redaction
+from agents.base import metrics, redaction
 from agents.base.errors import AgentsError
 from agents.loop.protocols.tools import Tool, ToolContext, ToolResult, failure, redact_result
 from agents.record.schemas.content import text_of
@@ -15,9 +16,13 @@ from agents.record.schemas.items import CUT_KEY, MAX_MODEL_TEXT
 async def run_tool(tool: Tool, arguments: dict[str, Any], context: ToolContext, seconds: float) -> ToolResult:
     """Call a tool and return its result, or a failure after ``seconds``. Secrets of this server and of the
     request are redacted in it."""
-    return redact_result(
-        await _run(tool, arguments, context, seconds), redaction.secrets_in_json(context.provider_data)
-    )
+    outcome, began = "cancelled", time.perf_counter()
+    try:
+        result = await _run(tool, arguments, context, seconds)
+        outcome = "failed" if result.error else "completed"
+    finally:
+        metrics.count_tool_call(outcome, time.perf_counter() - began)
+    return redact_result(result, redaction.secrets_in_json(context.provider_data))
 
 
 async def _run(tool: Tool, arguments: dict[str, Any], context: ToolContext, seconds: float) -> ToolResult:

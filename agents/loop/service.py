@@ -3,21 +3,24 @@ first event is stored and the run has been started."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from agents.base import ids
+from agents.base import ids, tracing
 from agents.base.access import Actor
 from agents.base.errors import Conflict, InvalidRequest, Unavailable
+from agents.base.store import processes
 from agents.base.store.writer import writer
 from agents.loop.extensions import extensions
 from agents.loop.loop import Loop
 from agents.loop.prepare import build_run
 from agents.loop.provider_set import Part, Providers
+from agents.loop.remote_stops import RemoteStops
 from agents.loop.run import PendingCall, Resume, Run
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
 from agents.loop.slots import Slot
@@ -30,9 +33,10 @@ from agents.record.schemas.turns import MESSAGES
 from agents.record.store import agents as agent_store
 from agents.record.store import closing, forks, history, read_turns, retries, sessions, start_turn, turns
 from agents.record.store.agents import AgentRecord
+from agents.record.store.new_responses import NewResponse
 from agents.record.store.recorder import TurnRef
 from agents.record.store.retries import Retry
-from agents.record.store.start_turn import NewResponse, NewTurn, Resumption
+from agents.record.store.start_turn import NewTurn, Resumption
 from agents.record.store.turns import TurnTarget
 
 MAX_CANCEL_TRIES = 20
@@ -65,18 +69,51 @@ class SentRequest:
     retry: Retry | None = None
     provider_data: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
+    def new_response(self, actor: Actor, model: str) -> NewResponse:
+        """Return the response that this request starts."""
+        needs_caller = bool(self.provider_data)
+        new = NewResponse(ids.new_key(), self.raw, model=model, retry=self.retry)
+        return replace(new, needs_caller=needs_caller, actor=actor)
+
     def first_run(self) -> tuple[int, int] | None:
         """Return the turn and the number of the response that an earlier request with the same retry key started."""
         return retries.first_run(self.retry) if self.retry else None
 
 
-class Service:
-    """Starts, resumes and cancels turns in this process."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a response is to run: in a process, its ``owner``, in one of its slots; without a slot in any process that
+    takes it."""
 
-    def __init__(self, runner: Runner, providers: Providers) -> None:
+    owner: str
+    slot: Slot | None
+
+    @property
+    def queued(self) -> bool:
+        return self.slot is None or self.slot.queued
+
+
+class Service:
+    """Starts, resumes and cancels turns in this process. ``on_left`` is called when a turn was stored for another
+    process."""
+
+    def __init__(self, runner: Runner, providers: Providers, remote_stops: RemoteStops | None = None) -> None:
         self.runner, self.providers = runner, providers
+        self._remote_stops = remote_stops or RemoteStops()
+        self.on_left: Callable[[], None] = lambda: None
         parts = (make(runner, providers) for make in extensions.service_parts.values())
         self._parts = {type(part): part for part in parts}
+
+    @contextmanager
+    def place(self, actor: Actor, agent: int | None, *, needs_caller: bool) -> Iterator[Place]:
+        """Find a place for a response of an agent: a slot of this process, or none where it runs no turns. What needs
+        data of its caller that is not stored has to run here. If the block fails, the slot is left; else the run
+        leaves it. Raises RateLimited."""
+        if not self.runner.role.runs and not needs_caller:
+            yield Place("", None)
+            return
+        with self.runner.slots.entered(actor, agent) as slot:
+            yield Place(self.runner.owner, slot)
 
     def part(self, kind: type[Part]) -> Part:
         """Return the part of this class, which its subject has added."""
@@ -105,9 +142,9 @@ class Service:
         run = build_run(self.providers, actor, turn=key, session=session, config=agent.config, body=body)
         loop = Loop(replace(run, provider_data=sent.provider_data))
         try:
-            with self.runner.slots.entered(actor, agent.key) as slot:
-                new_response = NewResponse(ids.new_key(), sent.raw, model=run.model, retry=sent.retry)
-                return self._start(actor, agent, loop, body, new_response, slot)
+            with self.place(actor, agent.key, needs_caller=bool(sent.provider_data)) as place:
+                new_response = sent.new_response(actor, run.model)
+                return self._start(actor, agent, loop, body, new_response, place)
         except retries.AlreadyRun as repeated:
             return self.attach(actor, repeated.turn, repeated.number)
 
@@ -118,9 +155,9 @@ class Service:
         loop: Loop,
         body: CreateTurn,
         new_response: NewResponse,
-        slot: Slot,
+        place: Place,
     ) -> Started:
-        run, queued = loop.run, slot.queued
+        run, queued = loop.run, place.queued
         opening = loop.open(queued=queued)
         new = NewTurn(
             key=run.turn,
@@ -134,9 +171,9 @@ class Service:
             response=new_response,
             queued=queued,
         )
-        stored, first_item = start_turn.open_turn(actor, new, opening, self.runner.owner)
+        stored, first_item = start_turn.open_turn(actor, new, opening, place.owner)
         earlier_session_items = partial(history.before, run.session, first=first_item)
-        self.run_response(actor, loop, stored, opening, lambda: (earlier_session_items(),), slot)
+        self.run_response(actor, loop, stored, opening, lambda: (earlier_session_items(),), place)
         return Started(run.turn, run.session, opening[0].seq)
 
     def run_response(
@@ -146,10 +183,13 @@ class Service:
         turn_ref: TurnRef,
         opening: Sequence[Event],
         earlier: Callable[[], EarlierItems],
-        slot: Slot,
+        place: Place,
     ) -> None:
         """Run a stored response with the items that ``earlier`` reads: they can be read only now. If that
-        fails, the response is ended and the error raised."""
+        fails, the response is ended and the error raised. Without a slot it is left to another process."""
+        if place.slot is None:
+            self.on_left()
+            return
         try:
             loop.with_history(*earlier())
         except Exception:
@@ -158,7 +198,7 @@ class Service:
             close = partial(closing.close_turn, turn_ref.turn, ending, statuses=closing.RUNNING, epoch=turn_ref.epoch)
             writer.submit(close)
             raise
-        self.runner.start(loop, turn_ref, opening, actor, slot)
+        self.runner.start(loop, turn_ref, opening, actor, place.slot)
 
     def check_open(self) -> None:
         """Raise Unavailable while the server shuts down."""
@@ -214,11 +254,11 @@ class Service:
         loop = Loop(run)
         opening = loop.open()
         assert run.resume is not None  # it was made just now
-        new = NewResponse(ids.new_key(), sent.raw, model=run.model, retry=sent.retry)
+        new = sent.new_response(actor, run.model)
         resumption = Resumption(target.key, target.session, target.epoch, opening, run.resume.next_step, waiting, new)
-        with self.runner.slots.entered(actor, target.agent) as slot:
-            turn_ref = start_turn.resume_turn(resumption, self.runner.owner)
-            self.run_response(actor, loop, turn_ref, opening, partial(earlier_items, target.key), slot)
+        with self.place(actor, target.agent, needs_caller=bool(sent.provider_data)) as place:
+            turn_ref = start_turn.resume_turn(resumption, place.owner)
+            self.run_response(actor, loop, turn_ref, opening, partial(earlier_items, target.key), place)
         return Started(target.key, target.session, opening[0].seq)
 
     def _resumed_run(
@@ -250,13 +290,14 @@ class Service:
             iterations=target.iterations,
             usage=turn.usage or Usage(),
         )
-        return replace(run, resume=resume)
+        return replace(run, resume=resume, trace=tracing.parse(turn.traceparent))
 
     # ---------------------------------------------------------------------------------------- cancel
 
     def cancel_turn(self, actor: Actor, key: int) -> Started:
-        """Stop a turn that runs or waits; a turn that is over does not change. Returns the stopped response: once
-        it is over, the turn does nothing more. Raises NotFound, Conflict."""
+        """Stop a turn that runs or waits, here or in another process; a turn that is over does not change. Returns
+        the stopped response: once it is over, the turn does nothing more. Raises NotFound, Conflict; Unavailable
+        where the process that runs it does not answer."""
         for _ in range(MAX_CANCEL_TRIES):
             target = turns.target(actor, key, action="run")
             target.check_here()
@@ -269,11 +310,21 @@ class Service:
         if target.is_live and target.lease_owner == self.runner.owner:
             self.runner.cancel(target.key, target.epoch, reason)
             return True
-        if target.is_live and not target.is_abandoned(ids.now_us()):
-            raise Conflict("The turn runs in another process; ask there.", code="runs_elsewhere")
+        if target.is_live and processes.living([target.lease_owner]):
+            return self._stop_elsewhere(target, reason)
         statuses = closing.RUNNING if target.is_live else closing.WAITING
         ending = closing.TurnEnding("cancelled", reason)
         return writer.write(partial(closing.close_turn, target.key, ending, statuses=statuses, epoch=target.epoch))
+
+    def _stop_elsewhere(self, target: TurnTarget, reason: str) -> bool:
+        """Have the process that runs a turn stop it; returns False where the turn has ended meanwhile."""
+        if self._remote_stops.order(target.lease_owner, target.key, target.epoch, reason):
+            return True
+        state = turns.state(target.key)
+        if state is None or state[0] != target.status:
+            return False
+        message = "The server that runs this turn does not answer; try again. A turn whose server is gone ends soon."
+        raise Unavailable(message, code="server_does_not_answer", retry_after_s=5)
 
     def config_of(self, actor: Actor, target: TurnTarget) -> AgentConfig:
         """Return the configuration of a turn, in a fork with the changes made for it."""

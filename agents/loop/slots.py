@@ -28,6 +28,12 @@ class Slots:
             yield slot
 
     @contextmanager
+    def entered_at_once(self, actor: Actor, agent: int | None) -> Iterator[Slot]:
+        """Enter a slot as `entered` does. Raises RateLimited where none is free for this caller."""
+        with self._turns.entered(actor.caller, agent, may_wait=False) as slot:
+            yield slot
+
+    @contextmanager
     def hold(self, actor: Actor) -> Iterator[None]:
         """Hold a slot for the duration of the block, for a run that cannot be queued. Raises RateLimited."""
         slot = self._turns.enter(actor.caller, may_wait=False)

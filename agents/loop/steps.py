@@ -1,4 +1,4 @@
-"""One async generator per kind of step: check shields, retrieve, infer, run tools.
+"""One async generator per kind of step: check shields, retrieve, infer; those of tools are in `agents.loop.tool_steps`.
 
 Each yields its events and deltas and sets its outcome in the `RunProgress`; an expected failure is a step
 with an error, never an exception.
@@ -6,35 +6,29 @@ with an error, never an exception.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 
-from agents.base import ids
+from agents.base import metrics
 from agents.base.errors import AgentsError, ProviderError
 from agents.loop import check_shields as checking
 from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
-from agents.loop.progress import OpenStep, RunProgress
+from agents.loop.open_step import OpenStep
+from agents.loop.progress import RunProgress
 from agents.loop.protocols.shields import ShieldProtocol, Touchpoint
-from agents.loop.protocols.tools import HostedTool, ListedTools, ToolContext, ToolResult, failure
-from agents.loop.replay import CallOutcome
-from agents.loop.replayed_steps import apply_recorded_step
-from agents.loop.run_tool import model_metadata, run_tool
+from agents.loop.replayed_steps import apply_recorded_step, is_cut, take_stored_end
 from agents.record.schemas.chunked_text import ChunkedText
-from agents.record.schemas.content import CompletionMessage, StopReason, ToolCall, ToolResponse, text_of
+from agents.record.schemas.content import CompletionMessage, StopReason, ToolCall, Usage, text_of
 from agents.record.schemas.events import (
     Delta,
     DeltaChannel,
     Entry,
     ErrorInfo,
-    FinalStatus,
     InferenceDetail,
     MemoryDetail,
-    Origin,
-    OtherDetail,
     ShieldDetail,
+    StepEnded,
     StepStarted,
 )
 
@@ -75,6 +69,9 @@ async def check_shields(
         return
     started = progress.step_started("shield_call", touchpoint)
     yield started
+    if (ended := take_stored_end(progress, started)) is not None:
+        yield ended
+        return
     names = [shield.name for shield in shields]
     try:
         violation = await checking.check(shields, progress.shield_input(), touchpoint)
@@ -117,6 +114,9 @@ async def retrieve(progress: RunProgress) -> AsyncIterator[Entry]:
         return
     started = progress.step_started("memory_retrieval", "retrieve")
     yield started
+    if (ended := take_stored_end(progress, started)) is not None:
+        yield ended
+        return
     try:
         retrieved = await memory.retrieve(query)
     except AgentsError as error:
@@ -222,9 +222,18 @@ async def infer(progress: RunProgress) -> AsyncIterator[Entry]:
         for event in apply_recorded_step(progress, recorded, started_step=started):
             yield event
         return
+    while (ended := take_stored_end(progress, started) or _end_cut(progress, started)) is not None:
+        yield ended
+        if not is_cut(ended):
+            return
+        started = begin_inference(progress)
+        progress.started_inference = None
+        yield started
     draft = progress.draft(started.step)
     draft.model = run.inference_model
     answer, end, first_at, error = _ReceivedAnswer(progress, started, draft), None, None, None
+    progress.enter_step(started.step)
+    measured, outcome = metrics.Inference(run.inference.name), "cancelled"
     try:
         async for chunk in _truncated_stream(progress) if run.truncates else run.inference.stream(_request(progress)):
             if isinstance(chunk, Finish):
@@ -232,9 +241,15 @@ async def infer(progress: RunProgress) -> AsyncIterator[Entry]:
                 break
             if first_at is None:
                 first_at = progress.now
+                measured.first_token()
             yield answer.take(chunk)
+        outcome = "completed"
     except AgentsError as failure:
         error = progress.error = error_info(failure)
+        outcome = "failed"
+    finally:
+        measured.end(outcome)
+        progress.leave_step()
     detail = answer.detail(end.reason if end else None)
     progress.message = detail.model_response
     progress.iterations += 1
@@ -245,6 +260,22 @@ async def infer(progress: RunProgress) -> AsyncIterator[Entry]:
         usage=end.usage if end else None,
         ttft_us=first_at - started.at if first_at else None,
         error=error,
+    )
+
+
+def _end_cut(progress: RunProgress, started: StepStarted) -> StepEnded | None:
+    """End an inference that was cut when its process was lost; None for any other. What it had typed is kept, and
+    counted as one token for each part that had arrived: what the model was asked, nobody has told."""
+    if not progress.stored.is_cut(started.step):
+        return None
+    parts = progress.run.typed_parts
+    detail = progress.draft(started.step).detail()
+    assert isinstance(detail, InferenceDetail)  # the step is an inference
+    return progress.step_ended(
+        started,
+        detail.model_copy(update={"is_cut": True, "model": progress.run.inference_model}),
+        status="interrupted",
+        usage=Usage(output_tokens=parts) if parts else None,
     )
 
 
@@ -277,114 +308,6 @@ def _request(progress: RunProgress) -> InferenceRequest:
         response_format=run.response_format,
         options=run.options,
     )
-
-
-# --------------------------------------------------------------------------------------------- tools
-
-
-async def list_tools(progress: RunProgress) -> AsyncIterator[Entry]:
-    """List the tools of all sources concurrently, with a step for each. A source that fails, fails the turn: a
-    model must not answer without the requested tools."""
-    sources = progress.run.tool_sources
-    listings = [asyncio.ensure_future(source.list_tools()) for source in sources]
-    try:
-        await asyncio.wait(listings)
-    except asyncio.CancelledError:
-        for task in listings:
-            task.cancel()
-        raise
-    for source, task in zip(sources, listings, strict=True):
-        started = progress.step_started("other", source.label)
-        yield started
-        descriptions, error = _add_listed_tools(progress, task)
-        data = {"server_label": source.label, "tools": descriptions, "error": error.message if error else None}
-        status: FinalStatus = "failed" if error else "completed"
-        yield progress.step_ended(started, OtherDetail(kind="mcp_list_tools", data=data), status=status, error=error)
-        progress.error = progress.error or error
-
-
-def _add_listed_tools(
-    progress: RunProgress, listing: asyncio.Future[ListedTools]
-) -> tuple[list[dict[str, Any]], ErrorInfo | None]:
-    try:
-        offered = listing.result()
-    except AgentsError as error:
-        return [], error_info(error)
-    progress.add_tools(offered.tools)
-    return list(offered.descriptions), None
-
-
-async def run_tools(
-    progress: RunProgress, calls: Sequence[ToolCall], approval_steps: Mapping[str, int] | None = None
-) -> AsyncIterator[Entry]:
-    """Run a model's calls of the server's tools concurrently and record them in the order of the calls.
-    ``approval_steps`` are the steps in which the client approved them, by call id."""
-    approval_steps = approval_steps or {}
-    run = progress.run
-    context = ToolContext(
-        ids.public(ids.Kind.SESSION, run.session),
-        ids.public(ids.Kind.TURN, run.turn),
-        run.actor,
-        run.provider_data,
-    )
-    started = [
-        progress.step_started("tool_execution", call.tool_name, call=call, approved_in=approval_steps.get(call.call_id))
-        for call in calls
-    ]
-    for event in started:
-        yield event
-    await progress.wait_until_stored()  # a tool runs only once its step is stored
-    progress.count_calls(calls)
-    recorded_outcomes = [progress.replay.outcome(call) for call in calls]
-    async with asyncio.TaskGroup() as group:
-        tasks = [
-            None if outcome else group.create_task(_run_tool(progress, call, context))
-            for call, outcome in zip(calls, recorded_outcomes, strict=True)
-        ]
-        for event, call, outcome, task in zip(started, calls, recorded_outcomes, tasks, strict=True):
-            if outcome is None and task is not None:
-                outcome = _tool_outcome(call, await task, progress.replay.unmatched_origin)
-            assert outcome is not None  # it was recorded, or its task returned it
-            yield progress.step_ended(
-                event,
-                progress.tool_detail(
-                    call, outcome.responses, approved_in=approval_steps.get(call.call_id), origin=outcome.origin
-                ),
-                status="failed" if outcome.error else "completed",
-                error=outcome.error,
-            )
-
-
-def _tool_outcome(call: ToolCall, result: ToolResult, origin: Origin | None) -> CallOutcome:
-    """Return a tool's result as it is recorded."""
-    response = ToolResponse(
-        call_id=call.call_id,
-        tool_name=call.tool_name,
-        content=result.content,
-        metadata=model_metadata(result) or None,
-    )
-    error = ErrorInfo(type="tool_error", message=result.error) if result.error else None
-    return CallOutcome(response, origin, error=error)
-
-
-async def _run_tool(progress: RunProgress, call: ToolCall, context: ToolContext) -> ToolResult:
-    if progress.is_over_call_limit(call):
-        return failure(f"Not run: the limit of {progress.run.max_tool_calls} tool calls is reached. Answer without.")
-    tool = progress.run.server_tools.get(call.tool_name)
-    if tool is None:
-        return failure(f"Unknown tool `{call.tool_name}` was called.")
-    if not isinstance(call.arguments, dict):
-        return failure(f"The arguments of {call.tool_name} are not a JSON object: {call.arguments[:200]}")
-    return await run_tool(tool, call.arguments, context, progress.run.tool_timeout_s)
-
-
-def waits_for_client(progress: RunProgress, call: ToolCall) -> bool:
-    """Whether only the client can run this call, or has to approve it. A call of an unknown tool is the
-    server's to answer: with an error."""
-    tool = progress.run.server_tools.get(call.tool_name)
-    if isinstance(tool, HostedTool) and tool.needs_approval:
-        return True
-    return any(tool.name == call.tool_name for tool in progress.run.client_tools)
 
 
 def message_text(message: CompletionMessage | None) -> str:

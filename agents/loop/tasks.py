@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import logging
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -13,17 +14,22 @@ from agents.base import rights
 from agents.base.access import Actor
 from agents.base.reading import read
 from agents.base.store import failures
+from agents.loop.cut_calls import InDoubt
 from agents.loop.loop import Loop
 from agents.loop.recording import RETRY_S, DeltaWriter, Recording
+from agents.loop.roles import EVERYTHING, ProcessRole
 from agents.loop.slots import Slot, Slots
+from agents.loop.stored_events import Diverged
 from agents.record.bus import TurnLog, hub
-from agents.record.schemas.events import ErrorInfo, Event, FinalStatus
-from agents.record.store import turns
+from agents.record.schemas.events import ErrorInfo, Event, FinalStatus, TurnTakenOver
+from agents.record.store import takeover, turns
 from agents.record.store.recorder import Superseded, TurnRef
 
 log = logging.getLogger(__name__)
 
 RUN_S = 1800.0
+CONFIRM_S = 0.1
+"""How often a process that may have lost its turns looks whether it has."""
 STOP_UNSTARTED_S = 60.0
 """How long a stop is remembered for a run that is stored and whose task has not started."""
 
@@ -32,19 +38,25 @@ RunStop = tuple[FinalStatus, str]
 
 
 class _RunTask:
-    """A run and its task."""
+    """A run and its task. ``resumes`` says whether the turn goes on without this process; None: as the server does."""
 
-    def __init__(self, turn_ref: TurnRef) -> None:
-        self.turn_ref = turn_ref
+    def __init__(self, turn_ref: TurnRef, resumes: bool | None) -> None:
+        self.turn_ref, self.resumes = turn_ref, resumes
         self.requested_stop: RunStop | None = None
+        self.is_let_go = False
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
         """Note that the task has started. Raises CancelledError where the run was stopped before: a task that
         is cancelled before its start would never store the end of the turn."""
         self._task = asyncio.current_task()
-        if self.requested_stop is not None:
+        if self.requested_stop is not None or self.is_let_go:
             raise asyncio.CancelledError
+
+    def let_go(self) -> None:
+        """Stop running the turn without ending it: another process goes on with it."""
+        self.is_let_go = True
+        self.abort()
 
     def stop(self, reason: RunStop) -> None:
         if self.requested_stop is None:
@@ -56,37 +68,68 @@ class _RunTask:
             self._task.cancel()
 
 
-class Runner:
-    """The runs of this process. The key of a run is its turn and the epoch in which this process owns the turn."""
+async def _persistently(write: Callable[[TurnRef], None], turn_ref: TurnRef) -> None:
+    """Do a write, retrying while the store is unavailable. Raises Superseded."""
+    while True:
+        try:
+            return await read(write, turn_ref)
+        except Exception as error:
+            if failures.classify(error) is None:
+                raise
+        await asyncio.sleep(RETRY_S)
 
-    def __init__(self, owner: str, slots: Slots) -> None:
-        self.owner, self.slots = owner, slots
+
+class Runner:
+    """The runs of this process. The key of a run is its turn and the epoch in which this process owns the turn.
+    ``is_confirmed`` tells whether no other process can have taken these turns over. ``suspect`` is the turn among
+    them, if any, that may be what ended the processes that ran it before. It is ``stopping`` from when it
+    is told to, and takes no more runs once it is ``draining``."""
+
+    def __init__(self, owner: str, slots: Slots, role: ProcessRole = EVERYTHING) -> None:
+        self.owner, self.slots, self.role = owner, slots, role
         self._delta_writer = DeltaWriter()
         self._runs: dict[tuple[int, int], _RunTask] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._stops: dict[tuple[int, int], RunStop] = {}
         self._background_tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
-        self.draining = False
+        self.stopping = self.draining = False
+        self.is_confirmed: Callable[[], bool] = lambda: True
+        self.suspect: int | None = None
 
     @property
     def running(self) -> frozenset[int]:
         """The keys of the turns that run."""
         return frozenset(turn for turn, _ in tuple(self._runs))
 
-    def start(self, loop: Loop, turn_ref: TurnRef, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
+    def start(
+        self,
+        loop: Loop,
+        turn_ref: TurnRef,
+        opening: Sequence[Event],
+        actor: Actor,
+        slot: Slot,
+        *,
+        queued: bool | None = None,
+    ) -> None:
         """Run a response whose first events are stored, for as long as its actor may run, and leave its slot at
-        the end. Thread-safe; returns at once."""
-        self._loop.call_soon_threadsafe(self._spawn, loop, turn_ref, opening, actor, slot)
+        the end. ``queued`` says that the turn is stored as queued (None: as its slot is). Thread-safe; returns at
+        once."""
+        is_queued = slot.queued if queued is None else queued
+        self._loop.call_soon_threadsafe(self._spawn, loop, turn_ref, opening, actor, slot, is_queued)
 
-    def _spawn(self, loop: Loop, turn_ref: TurnRef, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
-        turn_log = hub.open(turn_ref.turn, opening[0].seq)
+    def _spawn(
+        self, loop: Loop, turn_ref: TurnRef, opening: Sequence[Event], actor: Actor, slot: Slot, is_queued: bool
+    ) -> None:
+        turn_log = hub.open(turn_ref.turn, opening[0].seq, taken_over=isinstance(opening[0], TurnTakenOver))
         turn_log.append(opening)
-        running = self._runs[turn_ref.turn, turn_ref.epoch] = _RunTask(turn_ref)
+        running = self._runs[turn_ref.turn, turn_ref.epoch] = _RunTask(turn_ref, loop.progress.run.resumes)
         running.requested_stop = self._stops.pop((turn_ref.turn, turn_ref.epoch), None)
         # an empty context: a task born in a request would inherit the request's executor, and
         # its first database call after the request's end would leak a thread or fail
-        task = self._loop.create_task(self._run(running, loop, turn_log, slot), context=contextvars.Context())
+        task = self._loop.create_task(
+            self._run(running, loop, turn_log, slot, is_queued), context=contextvars.Context()
+        )
         self._tasks.add(task)
         task.add_done_callback(partial(self._done, running, turn_log))
         lost = partial(self._stop, (turn_ref.turn, turn_ref.epoch), ("cancelled", rights.REASON))
@@ -107,21 +150,29 @@ class Runner:
         if not self.slots.when_granted(slot, lambda: self._loop.call_soon_threadsafe(granted.set)):
             await granted.wait()
 
-    async def _run(self, running: _RunTask, loop: Loop, turn_log: TurnLog, slot: Slot) -> None:
+    async def _run(self, running: _RunTask, loop: Loop, turn_log: TurnLog, slot: Slot, is_queued: bool) -> None:
         turn_ref = running.turn_ref
         recording = Recording(turn_ref, turn_log, self._delta_writer, running.abort)
-        loop.progress.wait_until_stored = recording.flush
+        loop.progress.wait_until_stored = partial(self._wait_until_stored, recording)
         try:
             running.begin()
             await self._wait_for_slot(slot)
-            if slot.queued:
+            if is_queued:
                 await self._begin(turn_ref)
             await self._work(loop, recording)
         except asyncio.CancelledError:
-            status, reason = running.requested_stop or ("interrupted", "the server stopped")
-            self._close(loop, recording, status, reason)
+            if not running.is_let_go:
+                status, reason = running.requested_stop or ("interrupted", "the server stopped")
+                self._close(loop, recording, status, reason)
         except Superseded as lost:
             recording.give_up(lost)
+        except InDoubt:
+            await self._flush(recording)  # the events that say so come first
+            await self._wait_for_decision(turn_ref)
+        except Diverged as reason:
+            log.warning("turn=%s: cannot go on where it was: %s", turn_ref.turn, reason)
+            error = ErrorInfo(type="not_resumable", message=f"The server stopped, and cannot go on: {reason}")
+            self._close(loop, recording, "interrupted", "the server stopped", error)
         except Exception:
             # a bug ends this turn, not the server
             log.exception("turn=%s: the loop broke", turn_ref.turn)
@@ -129,16 +180,22 @@ class Runner:
             self._close(loop, recording, "failed", None, error)
         await self._flush(recording)
 
+    async def _wait_until_stored(self, recording: Recording) -> None:
+        """Wait until all is stored, and no other process can have taken the turn over: an effect is to follow."""
+        await recording.flush()
+        while not self.is_confirmed():  # noqa: ASYNC110 - another thread confirms it, by a beat of its own
+            await asyncio.sleep(CONFIRM_S)
+
     @staticmethod
     async def _begin(turn_ref: TurnRef) -> None:
-        """Mark a queued turn as running, retrying while the store is unavailable. Raises Superseded."""
-        while True:
-            try:
-                return await read(turns.mark_running, turn_ref)
-            except Exception as error:
-                if failures.classify(error) is None:
-                    raise
-            await asyncio.sleep(RETRY_S)
+        """Mark a queued turn as running. Raises Superseded."""
+        await _persistently(turns.mark_running, turn_ref)
+
+    @staticmethod
+    async def _wait_for_decision(turn_ref: TurnRef) -> None:
+        """Let a turn wait for somebody to decide about its cut calls: no process runs it meanwhile."""
+        with suppress(Superseded):
+            await _persistently(takeover.doubt, turn_ref)
 
     async def _work(self, loop: Loop, recording: Recording) -> None:
         try:
@@ -194,13 +251,25 @@ class Runner:
         self._stops[name] = how
         self._loop.call_later(STOP_UNSTARTED_S, self._stops.pop, name, None)  # it may be over already
 
-    async def drain(self, seconds: float) -> None:
-        """Take no more runs, wait for the running ones, and interrupt the others after ``seconds``."""
+    def let_go(self) -> None:
+        """Stop all runs without ending their turns: this process counts as gone, or hands them over. Thread-safe."""
+        self._loop.call_soon_threadsafe(self._let_go)
+
+    def _let_go(self) -> None:
+        for running in list(self._runs.values()):
+            running.let_go()
+
+    async def drain(self, seconds: float, *, hands_over: bool = False) -> None:
+        """Take no more runs, wait for the running ones, and after ``seconds`` let the others go to other processes,
+        or interrupt them: as ``hands_over`` says, or their agents."""
         self.draining = True
         if self.tasks:
             await asyncio.wait(self.tasks, timeout=seconds)
-        for name in list(self._runs):
-            self._stop(name, ("interrupted", "the server stopped"))
+        for name, running in list(self._runs.items()):
+            if hands_over if running.resumes is None else running.resumes:
+                running.let_go()
+            else:
+                self._stop(name, ("interrupted", "the server stopped"))
         for task in self._background_tasks:
             task.cancel()
         if self.tasks:

@@ -91,8 +91,9 @@ _OUTCOME = (
         "with status {}", choices=tuple(TurnStatus.labels), aliases=STATUS_ALIASES,
         columns=_on("turn response step", "status"), facet=True, counted={"session": "status"}),
     RecordField("is", "choice", at("turn response step"),
-        "live: queued or in progress; waiting: for its caller; truncated: by a limit; sanitized: when stored", "live",
-        "that are {}", choices=("live", "waiting", "truncated", "sanitized"), many=True, only=("=",)),
+        "live: queued or in progress; waiting: for its caller; undecided: for a decision about a call; truncated: by a "
+        "limit; sanitized: when stored", "live",
+        "that are {}", choices=("live", "waiting", "undecided", "truncated", "sanitized"), many=True, only=("=",)),
     RecordField("error", "text", at("turn step"), "why it failed", "timeout", "with error {}",
         columns=_on("turn step", "error_type_id"), facet=True, presence="errors"),
     RecordField("finish", "choice", at("turn step"), "why it stopped", "out_of_tokens", "that stopped by {}",

@@ -23,12 +23,14 @@ from django.db import connection, connections
 
 from agents.base.store.writer import writer
 from agents.loop.protocols.tools import ServerToolGroup, ToolContext
+from agents.loop.remote_stops import RemoteStops
 from agents.loop.service import Service
 from agents.loop.slots import Slots
 from agents.loop.tasks import Runner
 from agents.record.bus import hub
 from agents.tools.providers.functions import tool
 from agentsite import providers
+from tests.support.exchange import Exchange
 from tests.support.inprocess import close_readers
 
 T = TypeVar("T")
@@ -150,13 +152,19 @@ def course() -> Iterator[Course]:
         hub.start()
         return [Runner(f"process {number}", Slots(64, 64)) for number in (1, 2)]
 
+    async def remote_stops(runners: Sequence[Runner]) -> list[RemoteStops]:
+        exchange = Exchange()
+        return [RemoteStops(exchange.channel(runner.owner), runner.cancel) for runner in runners]
+
     with _loop() as loop, ThreadPoolExecutor(8, thread_name_prefix="racer") as threads:
         writer.start()
         runners = asyncio.run_coroutine_threadsafe(begin(), loop).result(WAIT_S)
         have = providers.configured_providers(providers.configured_endpoints(), pace=0.0)
         have = replace(have, tools={**have.tools, GROUP: ServerToolGroup(GROUP, tools=[tool(note, GROUP)])})
         try:
-            yield Course([Service(runner, have) for runner in runners], started, loop, threads)
+            stops = asyncio.run_coroutine_threadsafe(remote_stops(runners), loop).result(WAIT_S)
+            services = [Service(runner, have, stop) for runner, stop in zip(runners, stops, strict=True)]
+            yield Course(services, started, loop, threads)
         finally:
             loop.call_soon_threadsafe(hub.stop)
             writer.stop()

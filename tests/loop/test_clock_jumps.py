@@ -17,6 +17,7 @@ from agents.base.ids import SteadyClock
 from agents.base.store import keys
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
 from agents.loop.service import Service
+from agents.loop.takeover import take_over
 from agents.record.models.agents import Session
 from agents.record.models.choices import TurnStatus
 from agents.record.models.turns import Step, Turn
@@ -86,7 +87,7 @@ def played(service: Service, actor: Actor, machine: Machine, restarts: bool) -> 
     if restarts:
         machine.set()
         machine.restart()
-    closing.recover(ids.now_us())
+    take_over(service)
     closing.expire_waiting(ids.now_us())
     where = turns.target(actor, first, action="run")
     if where.status == TurnStatus.AWAITING_INPUT:
@@ -96,7 +97,7 @@ def played(service: Service, actor: Actor, machine: Machine, restarts: bool) -> 
     else:
         assert where.status == TurnStatus.CANCELLED
     last = service.start_turn(actor, agent, session, said("say Here again.")).turn
-    closing.recover(ids.now_us())
+    take_over(service)
 
     assert turns.target(actor, last).status == TurnStatus.COMPLETED
     assert turns.target(actor, first).status in (TurnStatus.COMPLETED, TurnStatus.CANCELLED)

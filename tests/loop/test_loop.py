@@ -11,7 +11,7 @@ import pytest
 
 from agents.loop.loop import Loop
 from agents.loop.protocols.retrieval import RetrievedContext
-from agents.loop.protocols.tools import ToolContext, ToolResult
+from agents.loop.protocols.tools import Repeat, ToolContext, ToolResult
 from agents.loop.run import PendingCall, Resume
 from agents.record.schemas.content import SamplingParams, ToolConfig, ToolDef, ToolResponse, Usage, UserMessage
 from agents.record.schemas.events import Delta
@@ -28,6 +28,7 @@ class Echo:
     content: str | None = None
     hangs: bool = False
     group: str = "test"
+    repeat: Repeat = "read"
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         if self.hangs:

@@ -22,7 +22,7 @@ def test_deltas_that_an_event_takes_along_are_not_handed_over(run_async: Callabl
     made = make_turn(keys.local(), SCRIPT, upto=1)
 
     async def record() -> list[object]:
-        recording = Recording(made.leg, TurnLog(made.turn, 0), DeltaWriter(), stop=lambda: pytest.fail("it stops"))
+        recording = Recording(made.leg, TurnLog(made.turn, START), DeltaWriter(), stop=lambda: pytest.fail("it stops"))
         handed: list[object] = []
         for entry in made.entries[1:]:
             recording.add(entry)
@@ -41,7 +41,7 @@ def test_deltas_that_an_event_takes_along_are_not_handed_over(run_async: Callabl
 @pytest.mark.parametrize("most", [1, 3, 1000])
 def test_what_a_log_let_go_is_in_the_store(run_async: Callable[[Any], Any], most: int) -> None:
     made = make_turn(keys.local(), f"repeat 3000 word\n{SCRIPT}")
-    log = TurnLog(made.turn, 0)
+    log = TurnLog(made.turn, START)
 
     async def take() -> None:
         for entry in made.entries:
@@ -62,7 +62,7 @@ def test_what_a_log_let_go_is_in_the_store(run_async: Callable[[Any], Any], most
 
 def test_a_large_event_stays_no_longer_than_it_must(run_async: Callable[[Any], Any]) -> None:
     made = make_turn(keys.local(), f"say {'long ' * 100_000}")
-    log = TurnLog(made.turn, 0)
+    log = TurnLog(made.turn, START)
 
     async def take() -> None:
         log.append(made.entries)

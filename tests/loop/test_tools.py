@@ -10,7 +10,7 @@ from typing import Any
 
 from agents.base.errors import NotFound
 from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Text
-from agents.loop.protocols.tools import ToolContext, ToolResult, ToolWithArgs
+from agents.loop.protocols.tools import Repeat, ToolContext, ToolResult, ToolWithArgs
 from agents.record.schemas.content import Content, TextItem, ToolDef
 from agents.record.schemas.items import MAX_MODEL_TEXT
 from tests.loop.play import LOOKUP, events, items, make_run, play
@@ -43,6 +43,7 @@ class Runner:
     place: int
     definition: ToolDef
     group: str = "test"
+    repeat: Repeat = "read"
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         await self.relay.take_turn(self.definition.name, self.place)
@@ -58,6 +59,7 @@ class Given:
     error: BaseException | None = None
     seen: list[tuple[dict[str, Any], ToolContext]] = field(default_factory=list)
     group: str = "test"
+    repeat: Repeat = "read"
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         self.seen.append((arguments, context))

@@ -18,8 +18,8 @@ from pydantic import BaseModel
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from agents.base import open_streams, sse
-from agents.base.access import Action, Actor, require
+from agents.base import log_context, open_streams, sse
+from agents.base.access import Action, Actor, require, require_admin
 from agents.base.api import negotiation
 from agents.base.api.authentication import actor_of, refuse, reidentifier, token_request_of
 from agents.base.api.waiting import Awaited as Awaited
@@ -33,10 +33,11 @@ DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
 
 class ApiView(APIView):
     """One resource. ``actions`` declares for each method what the actor must be allowed to do;
-    None says: anyone, key or not. A view with a method that declares nothing cannot be defined. ``takes`` says which
-    limit its bodies have."""
+    None says: anyone, key or not. With ``admins_only`` the admin role is needed as well. A view with a method that
+    declares nothing cannot be defined. ``takes`` says which limit its bodies have."""
 
     actions: ClassVar[dict[str, Declared]] = {}
+    admins_only: ClassVar[bool] = False
     takes: ClassVar[Literal["body", "upload", "report"]] = "body"
     metadata_class = None  # OPTIONS is a method we have not
     request: Request
@@ -55,12 +56,15 @@ class ApiView(APIView):
             return  # a method the view has not: DRF answers
         self.actor = self.identify(request._request)
         request._request.actor = self.actor  # type: ignore[attr-defined]  # ours, for the middleware: Django's type has none
+        log_context.add_caller(self.actor)
         action = self.actions[method]
         if action is None:
             return
         if self.actor.is_anonymous:
             raise refuse(self.actor)
         require(self.actor, action)
+        if self.admins_only:
+            require_admin(self.actor)
         open_streams.begin(request._request, self.actor)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:

@@ -20,6 +20,7 @@ from agents.loop.replay import NextResponse
 from agents.loop.run import Run
 from agents.loop.schemas.turns import CreateTurn
 from agents.loop.service import Service, Started
+from agents.loop.takeover import RebuiltRun, StoredRun
 from agents.record.schemas.agents import ForkSettings
 from agents.record.schemas.chat import paired_history
 from agents.record.schemas.content import TextItem, TurnMessage, UserMessage
@@ -27,8 +28,9 @@ from agents.record.schemas.turns import MESSAGES, StepSnapshot, TurnSnapshot
 from agents.record.store import agents as agent_store
 from agents.record.store import forks, history, read_turns, retries, start_turn, turns
 from agents.record.store.forks import NewFork
+from agents.record.store.new_responses import NewResponse
 from agents.record.store.retries import Retry
-from agents.record.store.start_turn import NewResponse, NewTurn
+from agents.record.store.start_turn import NewTurn
 from agents.record.store.turns import TurnTarget
 from agents.responses.runner.responses import ResponseRequest, response_run
 
@@ -74,8 +76,7 @@ def begin(service: Service, request: ForkRequest) -> Started:
     service.check_open()
     try:
         source = _source(request)
-        plan = _of_agent(service, request, source) if source.target.agent else _of_responses(service, request, source)
-        return _start(service, request, source, plan)
+        return _start(service, request, source, _plan(service, request, source))
     except (Conflict, InvalidRequest, NotFound):
         existing = (
             retries.first_run(request.retry) if request.retry else None
@@ -86,6 +87,18 @@ def begin(service: Service, request: ForkRequest) -> Started:
 
 
 def _start(service: Service, request: ForkRequest, source: ForkSource, plan: ForkPlan) -> Started:
+    loop = Loop(_first_run(request, source, plan))
+    with service.place(request.actor, source.target.agent, needs_caller=bool(request.provider_data)) as place:
+        opening = loop.open(queued=place.queued)
+        turn_ref, _ = start_turn.open_turn(request.actor, replace(plan.new, queued=place.queued), opening, place.owner)
+        service.run_response(
+            request.actor, loop, turn_ref, opening, lambda: (_history(plan.new.key, plan, source),), place
+        )
+    return Started(plan.new.key, source.target.session, opening[0].seq)
+
+
+def _first_run(request: ForkRequest, source: ForkSource, plan: ForkPlan) -> Run:
+    """The fork's own run, with what it replays."""
     inputs = recording.resumed_messages(source.target.key)
     later_responses = [
         NextResponse(run, messages, plan.restarts) for run, messages in zip(plan.runs[1:], inputs, strict=False)
@@ -97,18 +110,30 @@ def _start(service: Service, request: ForkRequest, source: ForkSource, plan: For
         edited=request.body.changes.tool_result,
         next_responses=later_responses,
     )
-    loop = Loop(replace(plan.runs[0], recorded_turn=recorded_turn))
-    with service.runner.slots.entered(request.actor, source.target.agent) as slot:
-        opening = loop.open(queued=slot.queued)
-        turn_ref, _ = start_turn.open_turn(
-            request.actor, replace(plan.new, queued=slot.queued), opening, service.runner.owner
-        )
-        service.run_response(request.actor, loop, turn_ref, opening, lambda: (_history(plan, source),), slot)
-    return Started(plan.new.key, source.target.session, opening[0].seq)
+    return replace(plan.runs[0], recorded_turn=recorded_turn)
 
 
-def _history(plan: ForkPlan, source: ForkSource) -> list[bytes]:
-    earlier = history.before_turn(plan.new.key)
+def rebuilt_run(stored: StoredRun) -> RebuiltRun:
+    """Build the run of a fork again, for a process that takes it over. Raises AgentsError."""
+    fork = forks.of_turn(stored.actor, stored.turn)
+    if fork is None or fork.source is None:
+        raise InvalidRequest("The turn that this one was forked from was deleted.", code="turn_deleted")
+    body = ForkTurn.model_validate(
+        {
+            "step": fork.step_number + 1,
+            "tools": "recorded" if fork.replays else "live",
+            "changes": msgspec.json.decode(fork.changes),
+        }
+    )
+    request = ForkRequest(stored.actor, fork.source, body)
+    source = _source(request)
+    plan = _plan(stored.service, request, source)
+    run = replace(_first_run(request, source, plan), turn=stored.turn)
+    return RebuiltRun(run, _history(stored.turn, plan, source))
+
+
+def _history(turn: int, plan: ForkPlan, source: ForkSource) -> list[bytes]:
+    earlier = history.before_turn(turn)
     return paired_history(earlier, _answered_calls(source.messages)) if plan.restarts else earlier
 
 
@@ -191,6 +216,10 @@ def _has_parts(message: UserMessage) -> bool:
 # --------------------------------------------------------------------------------------- the two APIs
 
 
+def _plan(service: Service, request: ForkRequest, source: ForkSource) -> ForkPlan:
+    return _of_agent(service, request, source) if source.target.agent else _of_responses(service, request, source)
+
+
 def _of_agent(service: Service, request: ForkRequest, source: ForkSource) -> ForkPlan:
     actor, target, changes = request.actor, source.target, request.body.changes
     assert target.agent is not None  # the caller looked
@@ -246,7 +275,7 @@ def _new(request: ForkRequest, source: ForkSource, key: int, run: Run, response:
         provider=run.inference.name,
         messages=source.messages,
         request="{}",
-        response=replace(response, items=items),
+        response=replace(response, items=items, needs_caller=bool(request.provider_data), actor=request.actor),
         queued=False,
     )
 

@@ -15,7 +15,7 @@ from agents.base.errors import InvalidRequest
 from agents.forks.schemas.forks import ForkChanges
 from agents.record.models.choices import Api
 from agents.record.schemas.content import GreedyStrategy, SamplingParams, TopKStrategy
-from agents.record.store.start_turn import NewResponse
+from agents.record.store.new_responses import NewResponse
 from agents.record.store.turns import TurnTarget
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.store import responses

@@ -19,12 +19,14 @@ from agents.record.schemas.content import Content, ContentItem, TextItem, ToolDe
 class ToolContext:
     """The run that a tool is called for; the model has no influence on it. Ids are public ones, empty where a
     tool is called outside a turn. ``provider_data`` is the caller's data for providers (keys, headers): for
-    this run only, never stored and never shown."""
+    this run only, never stored and never shown. ``call_key`` is the same whenever this call is repeated, because its
+    process was lost before the result was stored, and differs for every other call."""
 
     session_id: str
     turn_id: str
     actor: str
     provider_data: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    call_key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,19 @@ def _redacted_text(item: ContentItem, secrets: Sequence[str]) -> dict[str, Any]:
     return {"text": redaction.redact(item.text, secrets)} if isinstance(item, TextItem) else {}
 
 
+Repeat = Literal["read", "idempotent", "write"]
+"""What a second call with the same arguments does: nothing more (``read``), nothing more if it has the same
+`ToolContext.call_key` (``idempotent``), or everything once more (``write``)."""
+
+
+InDoubtRule = Literal["wait", "done", "not_done"]
+"""What is done about a call that may not be repeated, when its process was lost: somebody decides (``wait``), it counts
+as made (``done``), or it is made again (``not_done``)."""
+
+
 class Tool(Protocol):
-    """One tool of a group."""
+    """One tool of a group. One whose calls may not be repeated may have a rule for a call in doubt: ``in_doubt``, an
+    `InDoubtRule`."""
 
     @property
     def group(self) -> str: ...
@@ -69,7 +82,16 @@ class Tool(Protocol):
     @property
     def definition(self) -> ToolDef: ...
 
+    @property
+    def repeat(self) -> Repeat: ...
+
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult: ...
+
+
+def rule_in_doubt(tool: Tool) -> InDoubtRule:
+    """Return what is done about a call of a tool that is in doubt; where the tool has no rule, somebody decides."""
+    rule: InDoubtRule = getattr(tool, "in_doubt", "wait")
+    return rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +141,14 @@ class ToolWithArgs:
     def definition(self) -> ToolDef:
         return self.tool.definition
 
+    @property
+    def repeat(self) -> Repeat:
+        return self.tool.repeat
+
+    @property
+    def in_doubt(self) -> InDoubtRule:
+        return rule_in_doubt(self.tool)
+
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         return await self.tool.call({**arguments, **self.args}, context)
 
@@ -144,6 +174,14 @@ class HostedTool:
     def definition(self) -> ToolDef:
         changes = {"name": self.name, "description": self.description}
         return self.tool.definition.model_copy(update={name: value for name, value in changes.items() if value})
+
+    @property
+    def repeat(self) -> Repeat:
+        return self.tool.repeat
+
+    @property
+    def in_doubt(self) -> InDoubtRule:
+        return rule_in_doubt(self.tool)
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         return await self.tool.call(arguments, context)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import field_validator
+from pydantic import field_validator, model_validator
 
 from agents.base.schemas.wire import Wire, null_is
 from agents.record.schemas.agents import AgentToolGroup
 from agents.record.schemas.content import Content, InputMessage, ToolConfig, ToolResponse, Url
+from agents.record.schemas.events import CallOutcome
 
 
 class Document(Wire):
@@ -24,6 +25,19 @@ class CreateTurn(Wire):
     documents: list[Document] | None = None
     toolgroups: list[AgentToolGroup] | None = None
     tool_config: ToolConfig | None = None
+
+
+class DecideStep(Wire):
+    """What became of a call whose process was lost: it was made, it was not, or ``content`` is its result."""
+
+    outcome: CallOutcome
+    content: Content | None = None
+
+    @model_validator(mode="after")
+    def _content_of_result(self) -> DecideStep:
+        if (self.outcome == "result") != (self.content is not None):
+            raise ValueError("content: it is given with the outcome 'result', and only then")
+        return self
 
 
 class ResumeTurn(Wire):

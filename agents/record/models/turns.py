@@ -26,9 +26,10 @@ class Turn(Scoped):
     """Everything done to answer one user message. NARROW: lists and filters read only this.
 
     ``step_types`` is a bit mask (1 << StepType); durations are microseconds; ``cost_nano`` is
-    billionths of a dollar, the sum of the known costs, null while none is known. ``lease_until`` tells whether
-    the process ``lease_owner`` still runs it; ``lease_epoch`` grows whenever the turn gets another owner
-    (it is resumed, or ended from outside), so that a run that lost it can write no more."""
+    billionths of a dollar, the sum of the known costs, null while none is known. ``lease_owner`` is
+    the process that runs it; ``lease_epoch`` grows whenever the turn gets another owner (it is resumed, taken over, or
+    ended from outside), so that a run that lost it can write no more. ``doubt_at`` is set while it waits
+    for somebody to decide what became of a call whose process was lost."""
 
     id = KeyField()
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="turns", db_index=False)
@@ -69,8 +70,8 @@ class Turn(Scoped):
     next_seq = models.IntegerField(default=0)
     actor_key = models.BigIntegerField(null=True, blank=True)
     lease_owner = models.CharField(max_length=32, blank=True)
-    lease_until = MomentField(null=True, blank=True)
     lease_epoch = models.IntegerField(db_default=0)
+    doubt_at = MomentField(null=True, blank=True)
     expires_at = MomentField(null=True, blank=True)
     foreign_id = ShortText(max_length=255, null=True, blank=True)  # NULLs are distinct
 
@@ -91,6 +92,8 @@ class Turn(Scoped):
             models.Index(fields=["end_user", "id"], name="turn_user", condition=Q(end_user__isnull=False)),
             # "failed or with a failed step", rare among many
             models.Index(fields=["id"], name="turn_errors", condition=Q(error_count__gt=0)),
+            # turns that wait for somebody's decision
+            models.Index(fields=["doubt_at"], name="turn_doubt", condition=Q(doubt_at__isnull=False)),
             # branches of a turn
             models.Index(fields=["parent"], name="turn_parent", condition=Q(parent__isnull=False)),
         ]
@@ -112,6 +115,13 @@ class TurnBody(models.Model):
     metadata = models.JSONField(default=dict, blank=True)
     attachments = models.SmallIntegerField(default=0, help_text="a bit mask: 1 images, 2 documents")
     sanitized = models.BooleanField(default=False)
+    traceparent = models.CharField(
+        max_length=55,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="the trace that its request belonged to",
+    )
 
     objects = TurnScopedQuerySet.as_manager()
     all_objects = models.Manager()
@@ -128,7 +138,10 @@ class Response(models.Model):
     range of events, ``first_step`` its first step, ``first_item`` and ``end_item`` its range of the
     session's items, the first ``input_items`` of which are its input; ``previous`` is the response it
     continues; ``fingerprint`` finds it again when a client retries. ``settings`` are the fields of its
-    request that a response of OpenAI's API repeats."""
+    request that a response of OpenAI's API repeats. ``needs_caller`` says that the request came with data that is not
+    stored (keys, headers), so that no other process can go on with it. ``actor_*`` are the user or API key that
+    sent it, with the scope of its attributes then: the rights of a user of an identity provider are not known here
+    otherwise."""
 
     id = KeyField()
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="responses", db_index=False)
@@ -162,6 +175,10 @@ class Response(models.Model):
     request_encoding = models.SmallIntegerField(default=0)
     fingerprint = models.CharField(max_length=64, blank=True)
     body_hash = models.CharField(max_length=64, blank=True)
+    needs_caller = models.BooleanField(db_default=False)
+    actor_user = models.BigIntegerField(null=True, blank=True)
+    actor_key = models.BigIntegerField(null=True, blank=True)
+    actor_scope = models.BigIntegerField(null=True, blank=True)
 
     objects = TurnScopedQuerySet.as_manager()
     all_objects = models.Manager()

@@ -19,7 +19,8 @@ AgentToolGroup = str | ToolGroupWithArgs
 
 
 class AgentConfig(Wire):
-    """What an agent is. Only ``model`` and ``instructions`` must be given."""
+    """What an agent is. Only ``model`` and ``instructions`` must be given. ``resume_runs`` is ours: whether its turns
+    go on when their process is lost, or end as interrupted; without it that is as the server's setting says."""
 
     model: str = Field(min_length=1, max_length=300)
     instructions: str
@@ -35,6 +36,7 @@ class AgentConfig(Wire):
     tool_prompt_format: Literal["json", "function_tag", "python_list"] | None = None
     tool_config: ToolConfig | None = None
     max_infer_iters: Annotated[int, Field(ge=1, le=1000), null_is(10)] = 10
+    resume_runs: bool | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -30,6 +30,11 @@ from agents.record.schemas.content import (
 StepType = Literal["inference", "tool_execution", "shield_call", "memory_retrieval", "other"]
 StepStatus = Literal["in_progress", "awaiting_input", "completed", "failed", "cancelled", "interrupted"]
 FinalStatus = Literal["completed", "failed", "cancelled", "interrupted"]
+CallOutcome = Literal["done", "not_done", "result"]
+MADE = "(The call was made before the server stopped. Its result is not known.)"
+"""What the model is told of a call that was made, and whose result nobody gives."""
+RULE = "rule:in_doubt"
+"""Who has decided about a call where the rule of its tool did; nobody can have this name."""
 TurnStatus = Literal["queued", "in_progress", "awaiting_input"] | FinalStatus
 
 
@@ -61,13 +66,15 @@ class _Detail(WireOutput):
 
 
 class InferenceDetail(_Detail):
-    """``reasoning_last`` says that the words came before the first thought."""
+    """``reasoning_last`` says that the words came before the first thought; ``is_cut`` that the process was lost
+    before the model had finished, which was then asked again in a later step."""
 
     model_response: CompletionMessage
     model: str = ""
     finish_reason: str | None = None
     reasoning: str = ""
     reasoning_last: bool | None = None
+    is_cut: bool | None = None
 
 
 class ToolDetail(_Detail):
@@ -136,6 +143,18 @@ class TurnResumed(_Event):
     input_messages: list[TurnMessage] = []
 
 
+class TurnTakenOver(_Event):
+    """Another process goes on with the turn, behind the steps that are stored: the one that ran it was lost, or has
+    handed it over. ``by`` is the process as people know it, ``idle_us`` how long nothing was stored before, in
+    microseconds; ``attempt`` counts the takeovers since a step was last finished, from 1."""
+
+    type: Literal["turn.taken_over"] = "turn.taken_over"
+    by: str
+    cause: Literal["lost", "handed_over"]
+    idle_us: int
+    attempt: int = 1
+
+
 class StepStarted(_Event):
     """A step begins. ``round`` numbers the iterations of the loop from 0; ``name`` is the tool,
     the model or the touchpoint; ``detail`` is there when something is known already (the call)."""
@@ -149,6 +168,32 @@ class StepStarted(_Event):
     server_side: bool = True
     status: Literal["in_progress", "awaiting_input"] = "in_progress"
     detail: ToolDetail | None = None
+
+
+class StepInDoubt(_Event):
+    """The process of a call was lost before its result was stored, and the call may not be made twice: its turn waits
+    for somebody to decide what became of it."""
+
+    type: Literal["step.in_doubt"] = "step.in_doubt"
+    step: StepKey
+
+
+class StepDecided(_Event):
+    """Somebody has decided what became of a call whose process was lost before its result was stored: it was made
+    (``done``, with what the model is told as ``result``), it was not made, or this is its ``result``."""
+
+    type: Literal["step.decided"] = "step.decided"
+    step: StepKey
+    outcome: CallOutcome
+    by: str
+    result: ToolResponse | None = None
+
+
+class StepRepeated(_Event):
+    """The call of a step whose process was lost is about to be made again, under the same key."""
+
+    type: Literal["step.repeated"] = "step.repeated"
+    step: StepKey
 
 
 class StepEnded(_Event):
@@ -192,7 +237,16 @@ class TurnEnded(_Event):
 
 
 Event = Annotated[
-    TurnStarted | TurnResumed | StepStarted | StepEnded | TurnAwaiting | TurnEnded,
+    TurnStarted
+    | TurnResumed
+    | TurnTakenOver
+    | StepStarted
+    | StepInDoubt
+    | StepDecided
+    | StepRepeated
+    | StepEnded
+    | TurnAwaiting
+    | TurnEnded,
     Field(discriminator="type"),
 ]
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
@@ -228,6 +282,8 @@ Entry = Event | Delta
 Cursor = tuple[int, int]
 """A reader's position: the number of an event, and the ordinal of a delta after it (0: before the first)."""
 START: Cursor = (-1, 0)
+LAST_ORDINAL = 1 << 48
+"""Above the ordinals of all deltas: in a cursor it stands behind those of an event, however many they are."""
 
 
 def size_of(value: Any) -> int:

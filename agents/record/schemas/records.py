@@ -71,7 +71,8 @@ class StepRecord(Wire):
 
 
 class TurnRecord(Wire):
-    """``foreign`` is what was said of it when it was taken in from elsewhere: ``warnings``, ``agents``, ``hidden``."""
+    """``traceparent`` is that of the request which began it. ``foreign`` is what was said of it when it was taken in
+    from elsewhere: ``warnings``, ``agents``, ``hidden``."""
 
     version: Literal[1]
     id: Id
@@ -86,6 +87,7 @@ class TurnRecord(Wire):
     model: str = ""
     provider: str = ""
     user: str = ""
+    traceparent: str = ""
     tags: list[str] = []
     metadata: dict[str, Any] = {}
     input: list[TurnMessage] = []

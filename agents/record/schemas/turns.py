@@ -14,7 +14,10 @@ from agents.record.schemas.content import CompletionMessage, TurnMessage, Usage
 from agents.record.schemas.events import (
     ErrorInfo,
     Event,
+    StepDecided,
     StepEnded,
+    StepInDoubt,
+    StepRepeated,
     StepStarted,
     StepStatus,
     StepType,
@@ -23,6 +26,7 @@ from agents.record.schemas.events import (
     TurnResumed,
     TurnStarted,
     TurnStatus,
+    TurnTakenOver,
 )
 
 MESSAGES = TypeAdapter(list[TurnMessage])
@@ -66,7 +70,8 @@ class StepSnapshot:
 @dataclass(frozen=True, slots=True)
 class TurnSnapshot:
     """A turn as it was read, with its ``steps`` in order. ``input_messages`` (an array) and ``output_message`` (None
-    while there is no answer) are JSON as encoded, without nulls, so that they can be passed on without parsing."""
+    while there is no answer) are JSON as encoded, without nulls, so that they can be passed on without parsing.
+    ``traceparent`` is the trace that its request belonged to."""
 
     key: int
     session: int
@@ -80,6 +85,7 @@ class TurnSnapshot:
     error: ErrorInfo | None = None
     usage: Usage = field(default_factory=Usage)
     next_seq: int = 0
+    traceparent: str = ""
 
 
 LoadDetail = Callable[[StepSnapshot], StepSnapshot]
@@ -132,6 +138,8 @@ def apply(turn: TurnSnapshot, event: Event) -> TurnSnapshot:
             raise ValueError("a turn begins once")
         case TurnResumed():
             return replace(turn, status="in_progress", completed_at=None)
+        case TurnTakenOver() | StepInDoubt() | StepDecided() | StepRepeated():
+            return turn
         case StepStarted():
             return replace(turn, steps=(*turn.steps, _begin(event)))
         case StepEnded():

@@ -262,13 +262,16 @@ def revisions(actor: Actor, key: int, limit: int = 50) -> list[Revision]:
 
 def client_tools_of(turn: int) -> list[ToolDef]:
     """Return the client's tools of a turn's agent. The caller has checked that the turn is visible."""
-    row = (
-        Turn.objects.unscoped("the turn was read")
-        .filter(pk=turn)
-        .values_list("revision_id", "revision__config")
-        .first()
-    )
-    return _config(*row).client_tools if row and row[0] else []
+    config = config_of_turn(turn)
+    return config.client_tools if config else []
+
+
+def config_of_turn(turn: int) -> AgentConfig | None:
+    """Return the configuration that a turn's agent runs it with; None where it has no agent. The caller has checked
+    that the turn is visible, or is the server itself."""
+    rows = Turn.objects.unscoped("the turn was read").filter(pk=turn)
+    row = rows.values_list("revision_id", "revision__config").first()
+    return _config(*row) if row and row[0] else None
 
 
 def revision_config(actor: Actor, key: int, revision: int, action: Action = "read") -> AgentConfig:

@@ -1,22 +1,21 @@
-"""Ends turns that no process runs: those that waited too long, were interrupted by a crash, or whose client
-sent a new message instead of an answer. Only here the store itself creates events; they are of the loop's types.
+"""Ends turns from outside: those that waited too long for an answer or a decision, whose client sent a new message
+instead of an answer, or that no process can go on with. Only here the store itself creates events; they are of the
+loop's types.
 """
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import msgspec
+from django.db.models import QuerySet
 
 from agents.base import ids
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
-from agents.record.models.choices import EXTERNAL, LIVE, StepStatus, StepType, TurnStatus
+from agents.record.models.choices import LIVE, StepStatus, StepType, TurnStatus
 from agents.record.models.turns import Step, Turn
 from agents.record.schemas.content import CompletionMessage
 from agents.record.schemas.events import (
@@ -105,50 +104,14 @@ def _detail(step: Step) -> StepDetail:
     return OtherDetail(kind=StepType(step.type).label)
 
 
-# ------------------------------------------------------------------------------------------ recovery
-
-
-def process_name() -> str:
-    """Return the name of this process for leases: host, process id, and start time."""
-    host = socket.gethostname().encode().hex()[:12]
-    return f"{host}:{os.getpid()}:{_started(os.getpid())}"[:32]
-
-
-def _started(pid: int) -> str:
-    """Return the start time of a process, which tells it from others of the same id; empty when it does not run."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
-    except (OSError, IndexError):
-        return ""
-
-
-def is_process_dead(owner: str) -> bool:
-    """Tell whether a lease's process certainly does not run any more: it was on this host and does not exist."""
-    host, _, process = owner.partition(":")
-    pid, _, started = process.partition(":")
-    if not pid.isdecimal() or host != process_name().partition(":")[0]:
-        return False
-    return _started(int(pid)) != started
-
-
-def recover(now_us: int, own_turns: frozenset[int] = frozenset()) -> int:
-    """End the turns whose process died or whose lease expired, as ``interrupted``; returns how many. ``own_turns`` run
-    in this process and are skipped."""
-    turns = Turn.objects.unscoped("recovery").filter(status__in=LIVE).exclude(source__in=EXTERNAL)
-    rows = turns.values_list("pk", "lease_epoch", "lease_owner", "lease_until")
-    now = to_datetime(now_us)
-    lost = [
-        (key, epoch)
-        for key, epoch, owner, until in rows
-        if key not in own_turns and (until is None or until < now or is_process_dead(owner))
-    ]
-    ending = TurnEnding("interrupted", "the server stopped")
-    return sum(writer.write(partial(close_turn, key, ending, statuses=RUNNING, epoch=epoch)) for key, epoch in lost)
-
-
 def expire_waiting(now_us: int) -> int:
-    """Cancel the turns that waited too long for their client; returns how many."""
-    rows = Turn.objects.unscoped("expiry").filter(status=TurnStatus.AWAITING_INPUT, expires_at__lt=to_datetime(now_us))
+    """Cancel the turns that waited too long for their client, or for a decision; returns how many."""
+    late = Turn.objects.unscoped("expiry").filter(expires_at__lt=to_datetime(now_us))
+    unanswered = _expire(late.filter(status=TurnStatus.AWAITING_INPUT), "input_timeout", WAITING)
+    return unanswered + _expire(late.filter(doubt_at__isnull=False), "decision_timeout", RUNNING)
+
+
+def _expire(rows: QuerySet[Turn], reason: str, statuses: Collection[TurnStatus]) -> int:
     late = list(rows.values_list("pk", "lease_epoch")[:100])
-    ending = TurnEnding("cancelled", "input_timeout")
-    return sum(writer.write(partial(close_turn, key, ending, statuses=WAITING, epoch=epoch)) for key, epoch in late)
+    ending = TurnEnding("cancelled", reason)
+    return sum(writer.write(partial(close_turn, key, ending, statuses=statuses, epoch=epoch)) for key, epoch in late)

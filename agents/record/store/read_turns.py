@@ -35,7 +35,7 @@ _TURN = ", ".join(
         "reasoning_tokens",
     )
 )
-_BODY = ", ".join(f"b.{name}" for name in columns(TurnBody, "input_messages output_message error"))
+_BODY = ", ".join(f"b.{name}" for name in columns(TurnBody, "input_messages output_message error traceparent"))
 STEP = ", ".join(
     f"s.{name}"
     for name in columns(
@@ -169,7 +169,7 @@ def _turns(
 
 
 def _turn(row: tuple[Any, ...], names: dict[int | None, str], steps: tuple[StepSnapshot, ...]) -> TurnSnapshot:
-    key, session, status, model, started, completed, next_seq, *tokens, input_messages, answer, error = row
+    key, session, status, model, started, completed, next_seq, *tokens, input_messages, answer, error, traceparent = row
     return TurnSnapshot(
         key=key,
         session=session,
@@ -183,6 +183,7 @@ def _turn(row: tuple[Any, ...], names: dict[int | None, str], steps: tuple[StepS
         error=ErrorInfo.model_validate_json(error) if error else None,
         usage=_usage(*tokens),
         next_seq=next_seq,
+        traceparent=traceparent,
     )
 
 

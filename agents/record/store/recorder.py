@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from agents.base import ids
+from django.conf import settings
+from django.db import transaction
+
+from agents.base import ids, metrics
 from agents.base.errors import Conflict
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
@@ -21,12 +25,16 @@ from agents.record.models.turns import Item, Response, Turn, TurnBody
 from agents.record.schemas.content import CompletionMessage
 from agents.record.schemas.events import (
     Delta,
+    StepDecided,
     StepEnded,
+    StepInDoubt,
+    StepRepeated,
     StepStarted,
     TurnAwaiting,
     TurnEnded,
     TurnResumed,
     TurnStarted,
+    TurnTakenOver,
 )
 from agents.record.schemas.events import Event as AnyEvent
 from agents.record.schemas.items import input_items, items_of
@@ -58,11 +66,11 @@ _ADD_ITEM = Insert(Item, "id session_id turn_id step_id number hidden body wire"
 @dataclass(frozen=True, slots=True)
 class TurnRef:
     """The turn that events belong to. ``epoch`` is that of the writer's lease: it differs from the turn's once the
-    writer has lost it."""
+    writer has lost it. ``await_days`` is how long it waits for its client; None: as the setting says."""
 
     turn: int
     session: int
-    await_days: int = 7
+    await_days: int | None = None
     epoch: int = 0
 
 
@@ -148,16 +156,27 @@ class _Changes:
 
 def _fold(ref: TurnRef, events: Sequence[AnyEvent], turn_started_at: int) -> None:
     change = _Changes(ref, turn_started_at)
-    change.add(steps.fold(ref.turn, turn_started_at, events))
+    totals = steps.fold(ref.turn, turn_started_at, events)
+    change.add(totals)
     for event in events:
         _fold_event(change, event)
     change.turn.set(next_seq=events[-1].seq + 1)
     change.write()
+    transaction.on_commit(partial(_count, events, totals, turn_started_at))
+
+
+def _count(events: Sequence[AnyEvent], totals: TurnTotals, turn_started_at: int) -> None:
+    """Count stored events for the metrics."""
+    if totals.has_usage:
+        metrics.count_usage(totals.tokens, totals.cost_nano)
+    for event in events:
+        if isinstance(event, TurnEnded):
+            metrics.count_turn(event.status, (event.at - turn_started_at) / 1e6)
 
 
 def _fold_event(change: _Changes, event: AnyEvent) -> None:
     match event:
-        case TurnStarted() | StepStarted():
+        case TurnStarted() | StepStarted() | TurnTakenOver() | StepInDoubt() | StepDecided() | StepRepeated():
             pass
         case TurnResumed():
             change.turn.set(status=TurnStatus.IN_PROGRESS.value)
@@ -176,14 +195,18 @@ def _fold_awaiting(change: _Changes, event: TurnAwaiting) -> None:
         status=TurnStatus.AWAITING_INPUT.value,
         iterations=event.iterations,
         lease_owner="",
-        lease_until=None,
-        expires_at=event.at + change.ref.await_days * DAY_US,
+        expires_at=waits_until(event.at, change.ref.await_days),
     )
     message = event.output_message
     change.output = output_columns(message, None, _calls(message) or answer_text(message))
     change.answer = "", ""  # its last words are a call, which its step tells
     _release(change, event.at)
     _close_response(change, event.seq, event.at, TurnStatus.AWAITING_INPUT)
+
+
+def waits_until(from_us: int, days: int | None = None) -> int:
+    """Return the time at which a turn ends that waits for somebody since then (microseconds since 1970)."""
+    return from_us + (days or settings.AWAIT_DAYS) * DAY_US
 
 
 def _calls(message: CompletionMessage | None) -> str:
@@ -197,7 +220,7 @@ def _fold_end(change: _Changes, event: TurnEnded) -> None:
     reason = event.reason or stop_reason(message, error)
     state = TurnState(status, change.turn_started_at, event.at, reason, error)
     change.turn.set(**dict(zip(STATE_COLUMNS.split(), state_columns(state), strict=True)))
-    change.turn.set(iterations=event.iterations, lease_owner="", lease_until=None, expires_at=None)
+    change.turn.set(iterations=event.iterations, lease_owner="", expires_at=None, doubt_at=None)
     change.failed = event.status == "failed"
     answer = answer_text(message)
     change.output = output_columns(message, error, answer or _calls(message) or event.reason or "")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -22,103 +21,12 @@ from agents.base.store.sql import Insert, Select, execute
 from agents.record.models.journal import DeltaBatch, Event, EventPack
 from agents.record.models.turns import StepDetail
 from agents.record.schemas.content import text_of
+from agents.record.schemas.delta_runs import DeltaRun, joined, runs_of
 from agents.record.schemas.events import EVENT, START, Cursor, Delta, Entry, InferenceDetail, StepEnded, position
 from agents.record.schemas.events import Event as AnyEvent
 from agents.record.store import large_values
 
 _encode, _decode = msgspec.json.encode, msgspec.json.decode
-
-
-@dataclass(slots=True)
-class _Run:
-    """Consecutive deltas of one channel after one event. ``text`` is None where the step has it."""
-
-    after: int
-    step: int
-    channel: Any
-    index: int
-    offset: int
-    ordinal: int
-    lengths: list[int]
-    text: str | None
-
-    @property
-    def last(self) -> int:
-        """Return the ordinal of the last delta."""
-        return self.ordinal + len(self.lengths) - 1
-
-    def row(self) -> list[Any]:
-        return [self.after, self.step, self.channel, self.index, self.offset, self.ordinal, self.lengths, self.text]
-
-    def deltas(self, after: int = 0) -> Iterator[Delta]:
-        """Yield the deltas behind an ordinal."""
-        skipped = min(max(after + 1 - self.ordinal, 0), len(self.lengths))
-        start = sum(self.lengths[:skipped])
-        assert self.text is not None  # filled in by the reader
-        for number in range(skipped, len(self.lengths)):
-            length = self.lengths[number]
-            text, offset = self.text[start : start + length], self.offset + start
-            yield Delta(self.step, self.channel, offset, text, self.after, self.ordinal + number, self.index)
-            start += length
-
-    def without(self, ordinal: int) -> _Run:
-        """Return the run without its deltas up to an ordinal."""
-        count = max(ordinal + 1 - self.ordinal, 0)
-        size = sum(self.lengths[:count])
-        start = (self.after, self.step, self.channel, self.index, self.offset + size, self.ordinal + count)
-        return _Run(*start, self.lengths[count:], (self.text or "")[size:])
-
-
-def _runs(deltas: Iterable[Delta]) -> list[_Run]:
-    """Join deltas in order to runs; repeated ones (a batch sent twice) are dropped."""
-    runs: list[_Run] = []
-    texts: list[str] = []
-    expected: tuple[object, ...] = ()
-    last = (-1, 0)
-    for delta in deltas:
-        if (delta.after, delta.ordinal) <= last:
-            continue
-        last = (delta.after, delta.ordinal)
-        position = (delta.after, delta.step, delta.channel, delta.index, delta.offset, delta.ordinal)
-        if not runs or position != expected:
-            _close(runs, texts)
-            runs.append(_Run(*position, [], None))
-        runs[-1].lengths.append(len(delta.text))
-        texts.append(delta.text)
-        expected = (*position[:4], delta.offset + len(delta.text), delta.ordinal + 1)
-    _close(runs, texts)
-    return runs
-
-
-def _close(runs: list[_Run], texts: list[str]) -> None:
-    if runs:
-        runs[-1].text = "".join(texts)
-    texts.clear()
-
-
-def _joined(runs: Iterable[_Run]) -> list[_Run]:
-    """Join consecutive runs; what was stored twice is dropped. It joins whole texts, and creates no deltas."""
-    out: list[_Run] = []
-    texts: list[str] = []
-    for run in runs:
-        last = out[-1] if out else None
-        if last and last.after == run.after and run.ordinal <= last.last:
-            run = run.without(last.last)
-        if not run.lengths:
-            continue
-        if last and _follows(last, sum(map(len, texts)), run):
-            last.lengths.extend(run.lengths)
-        else:
-            _close(out, texts)
-            out.append(run)
-        texts.append(run.text or "")
-    _close(out, texts)
-    return out
-
-
-def _follows(last: _Run, size: int, run: _Run) -> bool:
-    same = (last.after, last.step, last.channel, last.index) == (run.after, run.step, run.channel, run.index)
-    return same and (last.last + 1, last.offset + size) == (run.ordinal, run.offset)
 
 
 NONE_ENCODED: Mapping[int, bytes] = MappingProxyType({})
@@ -143,23 +51,23 @@ def store(
     """Store new events and deltas of a running turn. Repeated ones are stored once. ``encoded`` are events as
     `encode_events` gives them."""
     _ADD_EVENT.execute_many((turn, event.seq, encoded.get(event.seq) or _encode_event(event)) for event in events)
-    _store_runs(turn, _runs(deltas))
+    _store_runs(turn, runs_of(deltas))
 
 
 def store_deltas(batches: Iterable[tuple[int, Sequence[Delta]]]) -> None:
     """Store new deltas of several turns."""
     _ADD_DELTAS.execute_many(
-        (turn, run.after, run.ordinal, _encode(run.row())) for turn, deltas in batches for run in _runs(deltas)
+        (turn, run.after, run.ordinal, _encode(run.row())) for turn, deltas in batches for run in runs_of(deltas)
     )
 
 
-def _store_runs(turn: int, runs: Iterable[_Run]) -> None:
+def _store_runs(turn: int, runs: Iterable[DeltaRun]) -> None:
     _ADD_DELTAS.execute_many((turn, run.after, run.ordinal, _encode(run.row())) for run in runs)
 
 
-def _stored_runs(rows: Iterable[tuple[Any, ...]]) -> Iterator[_Run]:
+def _stored_runs(rows: Iterable[tuple[Any, ...]]) -> Iterator[DeltaRun]:
     """Decode stored runs one by one: all of them at once would take much memory."""
-    return (_Run(*_decode(bytes(body))) for (body,) in rows)
+    return (DeltaRun(*_decode(bytes(body))) for (body,) in rows)
 
 
 def encode_events(events: Iterable[AnyEvent]) -> dict[int, bytes]:
@@ -177,7 +85,7 @@ def pack(turn: int, events: Sequence[AnyEvent], deltas: Sequence[Delta]) -> None
     """Close a turn's log: what is stored of it and these last events and deltas become one row."""
     event_bodies = [bytes(body) for (body,) in _EVENTS.all(turn)]
     delta_rows = _DELTAS.all(turn)
-    runs = _joined(itertools.chain(_stored_runs(delta_rows), _runs(deltas)))
+    runs = joined(itertools.chain(_stored_runs(delta_rows), runs_of(deltas)))
     details = {event.step: event.detail for event in events if isinstance(event, StepEnded)}
     for step, step_runs in itertools.groupby(runs, key=_step):
         texts = _texts(details[step] if step in details else _stored_detail(step))
@@ -191,7 +99,7 @@ def pack(turn: int, events: Sequence[AnyEvent], deltas: Sequence[Delta]) -> None
         execute("DELETE FROM agents_deltabatch WHERE turn_id = %s", turn)
 
 
-def _step(run: _Run) -> int:
+def _step(run: DeltaRun) -> int:
     return run.step
 
 
@@ -218,7 +126,7 @@ def _stored_detail(step: int) -> InferenceDetail | None:
     return InferenceDetail.model_validate(row[1])
 
 
-def _drop_redundant_text(run: _Run, texts: _Texts) -> None:
+def _drop_redundant_text(run: DeltaRun, texts: _Texts) -> None:
     final_text = texts.get((run.channel, run.index), "")
     if final_text[run.offset : run.offset + sum(run.lengths)] == run.text:
         run.text = None
@@ -268,6 +176,17 @@ def _bounded(weighed: Iterable[tuple[Entry, int]], limit: int) -> list[Entry]:
     return entries
 
 
+def event_bodies(turn: int) -> list[bytes]:
+    """Return a turn's events in order as they are stored: encoded, without the details of steps."""
+    packed = _PACK.first(turn)
+    if packed is None:
+        rows = _EVENTS.all(turn)
+        packed = _PACK.first(turn)
+        if packed is None:  # else it was packed in this moment
+            return [bytes(body) for (body,) in rows]
+    return [bytes(body) for body in _unpack(bytes(packed[0])).events]
+
+
 def reopen(turn: int) -> None:
     """Unpack a log into rows: its turn is resumed."""
     packed = _PACK.first(turn)
@@ -275,7 +194,7 @@ def reopen(turn: int) -> None:
         return
     log = _unpack(bytes(packed[0]))
     _ADD_EVENT.execute_many((turn, seq, bytes(body)) for seq, body in enumerate(log.events))
-    runs = [_Run(*row) for row in log.deltas]
+    runs = [DeltaRun(*row) for row in log.deltas]
     for run in runs:
         _fill(run)
     _store_runs(turn, runs)
@@ -298,7 +217,7 @@ def _of_open_log(turn: int, after: Cursor) -> _Weighed:
     rows = _EVENTS_AFTER.all(turn, seq, _ROWS)
     last_complete = max([seq, *(row[0] for row in rows)])
     delta_rows = _DELTAS_AFTER.all(turn, seq, ordinal, _ROWS)
-    runs = [_Run(*_decode(bytes(body))) for (body,) in [*_DELTAS_AT.all(turn, seq, ordinal), *delta_rows]]
+    runs = [DeltaRun(*_decode(bytes(body))) for (body,) in [*_DELTAS_AT.all(turn, seq, ordinal), *delta_rows]]
     if len(delta_rows) == _ROWS:
         last_complete = min(last_complete, runs[-1].after)  # of what is behind that event not all is here
     events = [(number, bytes(body)) for number, body in rows if number <= last_complete]
@@ -323,13 +242,13 @@ def _of_pack(body: bytes, after: Cursor, limit: int) -> _Weighed:
     log, seq = _unpack(body), after[0]
     events = [(number, bytes(log.events[number])) for number in range(seq + 1, min(len(log.events), seq + 1 + limit))]
     last = events[-1][0] if events else seq
-    return _in_order(events, [_Run(*row) for row in log.deltas if seq <= row[0] <= last], after)
+    return _in_order(events, [DeltaRun(*row) for row in log.deltas if seq <= row[0] <= last], after)
 
 
-def _in_order(events: Sequence[tuple[int, bytes]], runs: Iterable[_Run], after: Cursor) -> _Weighed:
+def _in_order(events: Sequence[tuple[int, bytes]], runs: Iterable[DeltaRun], after: Cursor) -> _Weighed:
     """Yield events with the deltas after each; their details are read from the steps."""
     seq, ordinal = after
-    by_event: dict[int, list[_Run]] = {}
+    by_event: dict[int, list[DeltaRun]] = {}
     for run in runs:
         by_event.setdefault(run.after, []).append(run)
     yield from _delta_entries(by_event.get(seq, ()), ordinal)
@@ -347,7 +266,7 @@ def _in_order(events: Sequence[tuple[int, bytes]], runs: Iterable[_Run], after: 
             yield from _delta_entries(by_event.get(number, ()))
 
 
-def _delta_entries(runs: Iterable[_Run], after: int = 0) -> _Weighed:
+def _delta_entries(runs: Iterable[DeltaRun], after: int = 0) -> _Weighed:
     for run in sorted(runs, key=_ordinal):
         if run.last > after:
             _fill(run)
@@ -355,7 +274,7 @@ def _delta_entries(runs: Iterable[_Run], after: int = 0) -> _Weighed:
                 yield delta, len(delta.text)
 
 
-def _fill(run: _Run) -> None:
+def _fill(run: DeltaRun) -> None:
     """Give a run its text, from the step it built up."""
     if run.text is None:
         detail = _stored_detail(run.step)
@@ -365,7 +284,7 @@ def _fill(run: _Run) -> None:
         run.text = text[run.offset : run.offset + sum(run.lengths)]
 
 
-def _ordinal(run: _Run) -> int:
+def _ordinal(run: DeltaRun) -> int:
     return run.ordinal
 
 

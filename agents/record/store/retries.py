@@ -9,15 +9,21 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from django.db import connection
+
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import Conflict, InvalidRequest
+from agents.base.store.sql import execute
 from agents.record.models.turns import Response
 
 WINDOW_US = 600_000_000
 """How long a counted retry finds its first run."""
 KEY_WINDOW_US = 86_400_000_000
 MAX_KEY_LENGTH = 255
+
+_LOCK_CLASS = 0x61676E72
+"""First half of PostgreSQL's advisory locks of requests; the second half is made of the fingerprint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,14 @@ def read(actor: Actor, route: str, body: bytes, key: str | None, count: str | No
 
 def _digest(*parts: str) -> str:
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()
+
+
+def hold(retry: Retry) -> None:
+    """Keep other processes from beginning a run of the same request until this transaction ends: it is stored then,
+    and they find it. SQLite has one writer, and needs no lock."""
+    if connection.vendor == "postgresql":
+        number = int(retry.fingerprint[:8], 16) & 0x7FFFFFFF
+        execute("SELECT pg_advisory_xact_lock(%s, %s)", _LOCK_CLASS, number)
 
 
 def first_run(retry: Retry) -> tuple[int, int] | None:

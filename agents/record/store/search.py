@@ -70,7 +70,7 @@ def index_answer(turn: int, output_text: str, problem: str = "") -> None:
     steps = steps_document(_steps_of(turn), output)
     parts = {"output": output, "problem": index_tokens(problem), "steps": steps}
     columns = [*parts, *(f"{part}_words" for part in parts if connection.vendor == "postgresql")]
-    vectors = [_vector(tokens) for tokens in parts.values()] if connection.vendor == "postgresql" else []
+    vectors = [vector(tokens) for tokens in parts.values()] if connection.vendor == "postgresql" else []
     marks = ", ".join(f"{column} = %s{'::tsvector' if column.endswith('_words') else ''}" for column in columns)
     execute(f"UPDATE agents_turn_search SET {marks} WHERE {key_column()} = %s", *parts.values(), *vectors, turn)  # noqa: S608 - columns and marks of ours, values bound
 
@@ -133,14 +133,14 @@ def _put(table: Table, documents: Iterable[tuple[int, Sequence[str]]]) -> None:
     changes = ", ".join(f"{column} = excluded.{column}" for column in columns)
     head = f"INSERT INTO agents_{table}_search(id, {', '.join(columns)})"
     tail = f" ON CONFLICT (id) DO UPDATE SET {changes}"
-    insert_many(head, f"({marks})", tail, ((key, *parts, *map(_vector, parts)) for key, parts in documents))
+    insert_many(head, f"({marks})", tail, ((key, *parts, *map(vector, parts)) for key, parts in documents))
 
 
 _LAST = 16_383
 """The highest position in a tsvector of PostgreSQL."""
 
 
-def _vector(tokens: str) -> str:
+def vector(tokens: str) -> str:
     """Write tokens with their positions as a tsvector of PostgreSQL: its own parser would split them
     again. A lexeme is limited to 2 KB there."""
     return " ".join(f"'{word[:500]}':{min(position, _LAST)}" for position, word in enumerate(tokens.split(), 1))

@@ -10,17 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.base import ids
+from agents.base import ids, log_context, tracing
 from agents.base.access import Actor
 from agents.base.errors import Conflict, InvalidRequest
 from agents.base.models.changes import ChangeKind
-from agents.base.models.terms import TermKind
-from agents.base.store import changes, encoding, terms
+from agents.base.store import changes, encoding
 from agents.base.store.sql import Insert, Select, Update, execute
 from agents.base.store.writer import writer
-from agents.base.timestamps import to_datetime
 from agents.record.models.agents import Session
-from agents.record.models.choices import Api, Source, TurnStatus
+from agents.record.models.choices import Source, TurnStatus
 from agents.record.models.turns import Response, Turn, TurnBody
 from agents.record.schemas.content import TurnMessage
 from agents.record.schemas.events import Event, TurnResumed
@@ -40,29 +38,13 @@ from agents.record.store import (
 )
 from agents.record.store.forks import NewFork
 from agents.record.store.history import NewItem
+from agents.record.store.new_responses import NewResponse, ResponseStart, add_response
 from agents.record.store.recorder import TurnRef
 from agents.record.store.retries import AlreadyRun, Retry
 from agents.record.store.searchable_text import metadata_text
 from agents.record.store.sessions import NewSession
 from agents.record.store.totals import TurnTotals
 from agents.record.store.turn_rows import TurnBodyDraft, TurnDraft, TurnState
-
-LEASE_S = 30
-
-
-@dataclass(frozen=True, slots=True)
-class NewResponse:
-    """The values of a new response. ``body`` is the request as received, ``settings`` the fields that
-    the response repeats, ``items`` the input as history keeps it, with the form it came in (None: made
-    from the messages)."""
-
-    key: int
-    body: bytes
-    api: Api = Api.AGENTS
-    model: str = ""
-    settings: str = ""
-    items: Sequence[NewItem] | None = None
-    retry: Retry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +67,7 @@ class NewTurn:
     queued: bool
     source: Source = Source.NATIVE
     end_user: str = ""
-    await_days: int = 7
+    await_days: int | None = None
     after: int | None = None
     fork: NewFork | None = None
     new_session: NewSession | None = None
@@ -106,6 +88,7 @@ def open_turn(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) 
     """Store a new turn with its first events and take its session's lock; returns its reference and
     the number of its first item. A turn of the session that waits for its client is closed as
     cancelled. Raises Conflict while another runs, AlreadyRun for a request that is run already."""
+    log_context.add(turn_id=ids.public(ids.Kind.TURN, new.key))
     prepared = _PreparedTurn.of(new, opening)
     if not prepared.staged:
         return writer.write(lambda: _open(actor, new, opening, owner, prepared))
@@ -120,11 +103,6 @@ _SESSION = Select(
 )
 _ADD_TURN = Insert(Turn, turn_rows.COLUMNS)
 _ADD_BODY = Insert(TurnBody, turn_rows.BODY_COLUMNS)
-_ADD_RESPONSE = Insert(
-    Response,
-    "id turn_id number previous_id api model_id status created_at first_seq first_step first_item input_items "
-    "input_tokens output_tokens cached_tokens reasoning_tokens settings request request_encoding fingerprint body_hash",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +121,13 @@ class _PreparedTurn:
     @classmethod
     def of(cls, new: NewTurn, opening: Sequence[Event]) -> _PreparedTurn:
         text = turn_rows.input_text(new.messages)
+        position = tracing.current.get()
+        parent = position.header if position else ""
         items = new.response.items
         if items is None:
             items = [NewItem(ids.new_key(), body) for body in input_items(new.messages)]
         return cls(
-            body=turn_rows.body_columns(TurnBodyDraft(new.messages, new.request, new.metadata)),
+            body=turn_rows.body_columns(TurnBodyDraft(new.messages, new.request, new.metadata, traceparent=parent)),
             request=encoding.pack(new.response.body),
             items=items,
             tokens=search.turn_tokens(text, metadata_text(new.metadata)),
@@ -173,8 +153,8 @@ def _open(
     _ADD_BODY.execute(new.key, *prepared.body)
     items = prepared.items
     status = TurnStatus.QUEUED if new.queued else TurnStatus.IN_PROGRESS
-    start = _ResponseStart(1, opening[0].seq, at, 0, position.items, len(items), position.previous)
-    _add_response(new.key, new.response, status, start, prepared.request)
+    start = ResponseStart(1, opening[0].seq, at, 0, position.items, len(items), position.previous)
+    add_response(new.key, new.response, status, start, prepared.request)
     if not prepared.staged:
         history.append(new.session, new.key, position.items, items)
     search.put_turns([(new.key, prepared.tokens)])
@@ -263,14 +243,18 @@ def _add_turn(actor: Actor, new: NewTurn, at: int, owner: str, position: _Sessio
         provider=new.provider,
         user=new.end_user,
         actor_key=actor.key_id,
-        lease=(owner, at + LEASE_S * 1_000_000),
+        lease_owner=owner,
     )
     _ADD_TURN.execute(*turn_rows.turn_row(draft))
 
 
 def _refuse_repeat(retry: Retry | None) -> None:
-    """Raise AlreadyRun for a repeated request. It runs in the writer, one by one: of two at once only one passes."""
-    first_run = retries.first_run(retry) if retry else None
+    """Raise AlreadyRun for a repeated request. It runs in the writer, one by one, and holds the request: of two at once
+    only one passes, in whichever process."""
+    if retry is None:
+        return
+    retries.hold(retry)
+    first_run = retries.first_run(retry)
     if first_run:
         raise AlreadyRun(*first_run)
 
@@ -289,31 +273,6 @@ def _cancel_waiting(turn: int, at_us: int) -> bool:
 
 
 _STATUS = Select(Turn, "status", "id = %s")
-
-
-@dataclass(frozen=True, slots=True)
-class _ResponseStart:
-    """The start of a response: its number in the turn, its first event, step and item, the number of its
-    input items, and the response before it."""
-
-    number: int
-    seq: int
-    at_us: int
-    step: int
-    item: int
-    items: int
-    previous: int | None
-
-
-def _add_response(
-    turn: int, new: NewResponse, status: TurnStatus, start: _ResponseStart, request: tuple[int, bytes]
-) -> None:
-    encoded, packed = request
-    model = terms.intern(TermKind.MODEL, new.model)
-    identity = (new.key, turn, start.number, start.previous, new.api.value, model, status.value)
-    columns = (start.at_us, start.seq, start.step, start.item, start.items)
-    fingerprint, body_hash = (new.retry.fingerprint, new.retry.body_hash) if new.retry else ("", "")
-    _ADD_RESPONSE.execute(*identity, *columns, 0, 0, 0, 0, new.settings, packed, encoded, fingerprint, body_hash)
 
 
 # ------------------------------------------------------------------------------------------ resuming
@@ -339,6 +298,7 @@ _ANSWERED = "UPDATE agents_response SET status = %s WHERE turn_id = %s AND statu
 def resume_turn(resumption: Resumption, owner: str) -> TurnRef:
     """Continue a turn with its client's answers and take the session's lock. Raises Conflict when
     someone else was first, AlreadyRun for a request that is run already."""
+    log_context.add(turn_id=ids.public(ids.Kind.TURN, resumption.turn))
     request, events = encoding.pack(resumption.response.body), replay.encode_events(resumption.opening)
     return writer.write(lambda: _resume(resumption, owner, request, events))
 
@@ -359,7 +319,6 @@ def _resume(resumption: Resumption, owner: str, request: tuple[int, bytes], even
         expires_at=None,
         completed_at=None,
         lease_owner=owner,
-        lease_until=to_datetime(opening.at + LEASE_S * 1_000_000),
         lease_epoch=ref.epoch,
     ):
         raise _resume_lost(key)
@@ -369,10 +328,10 @@ def _resume(resumption: Resumption, owner: str, request: tuple[int, bytes], even
     execute(_ANSWERED, TurnStatus.COMPLETED.value, key, TurnStatus.AWAITING_INPUT.value)
     input_items = len(opening.tool_responses) + len(opening.input_messages)
     last, items = _LAST_RESPONSE.first(key), _session_row(resumption.session)[2]
-    start = _ResponseStart(
+    start = ResponseStart(
         opening.leg, opening.seq, opening.at, resumption.first_step, items, input_items, last[0] if last else None
     )
-    _add_response(key, resumption.response, TurnStatus.IN_PROGRESS, start, request)
+    add_response(key, resumption.response, TurnStatus.IN_PROGRESS, start, request)
     recorder.record(ref, resumption.opening, encoded=events)
     return ref
 

@@ -5,8 +5,9 @@ Callers have checked that the turn is visible (`agents.record.store.read_turns.h
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from django.db import connection
@@ -27,29 +28,37 @@ MAX_DEPTH = 16
 @dataclass(frozen=True, slots=True)
 class Landmarks:
     """Targets of links in a turn: the number after its last step, those of the first failed and of the first
-    waiting step, and since when that waits (microseconds since 1970)."""
+    waiting step, and since when that waits (microseconds since 1970); and those of the first call in doubt."""
 
     total: int = 0
     failed: int | None = None
     waiting: int | None = None
     waiting_since: int | None = None
+    doubtful: int | None = None
+    doubtful_since: int | None = None
 
 
+NO_DOUBTS: Mapping[int, int] = MappingProxyType({})
 _LAST = Select(Step, "number", "turn_id = %s ORDER BY number DESC LIMIT 1")
 _FIRST = Select(Step, "number started_at", "turn_id = %s AND status = %s ORDER BY number LIMIT 1")
 
 
-def landmarks(turn: int, *, failed: bool = True, waits: bool = True) -> Landmarks:
+def landmarks(
+    turn: int, *, failed: bool = True, waits: bool = True, doubts: Mapping[int, int] = NO_DOUBTS
+) -> Landmarks:
     """Find the landmarks of a turn. ``failed`` and ``waits`` tell whether such a step may exist: the search for one
-    is slow in a turn of a hundred thousand steps."""
+    is slow in a turn of a hundred thousand steps. ``doubts`` are the steps whose calls are in doubt, and since when."""
     last_row = _LAST.first(turn)
     failed_row = _FIRST.first(turn, StepStatus.FAILED.value) if failed else None
     waiting_row = _FIRST.first(turn, StepStatus.AWAITING_INPUT.value) if waits else None
+    first_doubt = next(iter(steps_by_key(turn, doubts)), None)
     return Landmarks(
         total=last_row[0] + 1 if last_row else 0,
         failed=failed_row[0] if failed_row else None,
         waiting=waiting_row[0] if waiting_row else None,
         waiting_since=waiting_row[1] if waiting_row else None,
+        doubtful=first_doubt.number if first_doubt else None,
+        doubtful_since=doubts[first_doubt.key] if first_doubt else None,
     )
 
 

@@ -85,6 +85,16 @@ class TurnTotals:
         self.step_types |= later.step_types
         self.ttft_us = later.ttft_us if self.ttft_us is None else self.ttft_us
 
+    @property
+    def tokens(self) -> dict[str, int]:
+        """The tokens by their kind."""
+        return {name.removesuffix("_tokens"): getattr(self, name) for name in TOKENS}
+
+    @property
+    def has_usage(self) -> bool:
+        """Whether a step has reported tokens."""
+        return bool(self.input_tokens or self.output_tokens)
+
     def columns(self) -> tuple[Any, ...]:
         """Return the columns `TURN_COLUMNS` of a turn that has no other steps."""
         return (*(getattr(self, name) for name in _TURN_SUMS), self.cost_nano, self.step_types, self.ttft_us)

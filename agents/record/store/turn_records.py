@@ -54,6 +54,7 @@ def of_snapshot(actor: Actor, turn: TurnSnapshot) -> Json:
         "model": turn.model,
         "provider": terms.text(row["provider_id"]),
         "user": terms.text(row["end_user_id"]),
+        "traceparent": turn.traceparent,
         "tags": tags_of(TurnTag, "turn_id", [turn.key]).get(turn.key, []),
         "input": msgspec.Raw(turn.input_messages),
         "output": msgspec.Raw(turn.output_message) if turn.output_message else None,

@@ -22,11 +22,13 @@ from agents.record.store.totals import TurnTotals
 STATE_COLUMNS = "status stop_reason completed_at duration_us error_type_id"
 COLUMNS = (
     "id session_id agent_id revision_id parent_id number owner_id scope_id api source model_id provider_id end_user_id "
-    f"started_at {STATE_COLUMNS} {totals.TURN_COLUMNS} iterations leg_count next_seq actor_key lease_owner lease_until "
+    f"started_at {STATE_COLUMNS} {totals.TURN_COLUMNS} iterations leg_count next_seq actor_key lease_owner "
     "foreign_id"
 )
 OUTPUT_COLUMNS = "output_preview output_message error"
-BODY_COLUMNS = f"turn_id input_preview input_messages {OUTPUT_COLUMNS} request metadata attachments sanitized"
+BODY_COLUMNS = (
+    f"turn_id input_preview input_messages {OUTPUT_COLUMNS} request metadata attachments sanitized traceparent"
+)
 MAX_PREVIEW = 240
 """Most characters of the previews of input and output in a row."""
 IMAGES, DOCUMENTS = 1, 2
@@ -43,8 +45,7 @@ class TurnState(msgspec.Struct, frozen=True):
 
 
 class TurnDraft(msgspec.Struct, frozen=True):
-    """A turn that is to be stored. ``foreign_id`` is a sender's id; the ``lease`` of a turn that runs here is (the
-    process that runs it, until when)."""
+    """A turn that is to be stored. ``foreign_id`` is a sender's id, ``lease_owner`` the process that runs it."""
 
     key: int
     session: int
@@ -63,7 +64,7 @@ class TurnDraft(msgspec.Struct, frozen=True):
     user: str = ""
     iterations: int = 0
     actor_key: int | None = None
-    lease: tuple[str, int | None] = ("", None)
+    lease_owner: str = ""
     foreign_id: str | None = None
 
 
@@ -78,7 +79,7 @@ def turn_row(draft: TurnDraft) -> tuple[Any, ...]:
     )
     sums = (*draft.totals.columns(), draft.iterations, 1, 0)
     started = draft.state.started_us
-    run = (draft.actor_key, *draft.lease)
+    run = (draft.actor_key, draft.lease_owner)
     return (*identity, *kind, *names, started, *state_columns(draft.state), *sums, *run, draft.foreign_id)
 
 
@@ -95,13 +96,15 @@ def stop_reason(output: CompletionMessage | None, error: ErrorInfo | None) -> st
 
 
 class TurnBodyDraft(msgspec.Struct, frozen=True):
-    """The body of a turn that is to be stored. ``request`` is JSON text."""
+    """The body of a turn that is to be stored. ``request`` is JSON text, ``traceparent`` the trace that its request
+    belonged to."""
 
     input: Sequence[TurnMessage]
     request: str
     metadata: Mapping[str, str]
     output: CompletionMessage | None = None
     error: ErrorInfo | None = None
+    traceparent: str = ""
 
 
 def body_columns(draft: TurnBodyDraft) -> tuple[Any, ...]:
@@ -115,6 +118,7 @@ def body_columns(draft: TurnBodyDraft) -> tuple[Any, ...]:
         msgspec.json.encode(draft.metadata).decode(),
         IMAGES * images | DOCUMENTS * ('"documents":[{' in draft.request),
         False,
+        draft.traceparent,
     )
 
 

@@ -1,4 +1,4 @@
-"""Reads the state of a turn, its pending calls, and its lease."""
+"""Reads the state of a turn and its pending calls."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from agents.base.access import Action, Actor
 from agents.base.errors import Conflict, InvalidRequest, NotFound
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
+from agents.base.store.sql import Select
 from agents.base.store.writer import writer
-from agents.base.timestamps import to_datetime, to_us
+from agents.base.timestamps import to_us
 from agents.record.models.choices import EXTERNAL, LIVE, Source, StepStatus, TurnStatus
-from agents.record.models.turns import Response, Step, Turn
-from agents.record.schemas.content import ToolResponse
-from agents.record.schemas.turns import StepSnapshot
-from agents.record.store import closing, large_values
+from agents.record.models.turns import Response, Step, Turn, TurnBody
+from agents.record.schemas.content import ToolResponse, TurnMessage
+from agents.record.schemas.turns import MESSAGES, StepSnapshot
+from agents.record.store import large_values
 from agents.record.store.recorder import Superseded, TurnRef
-from agents.record.store.start_turn import LEASE_S
 
 
 def key_of(public_id: str) -> int:
@@ -75,22 +75,16 @@ class _Answers(msgspec.Struct):
     tool_responses: list[_Answer] = []
 
 
-# ------------------------------------------------------------------------------------------- leases
-
-
-def renew_leases(keys: Sequence[int], owner: str, now_us: int) -> None:
-    """Renew the leases of the turns that a process runs."""
-    until = to_datetime(now_us + LEASE_S * 1_000_000)
-    rows = Turn.objects.unscoped("lease").filter(pk__in=keys, lease_owner=owner)
-    writer.write(lambda: rows.update(lease_until=until))
+# ------------------------------------------------------------------------------------------ running
 
 
 def mark_running(ref: TurnRef) -> None:
-    """Mark a queued turn as running. Raises Superseded when its writer has lost it."""
+    """Mark a queued turn as running; one that was taken over runs already. Raises Superseded when its writer has lost
+    it."""
 
     def job() -> None:
         queued, running = TurnStatus.QUEUED, TurnStatus.IN_PROGRESS
-        rows = Turn.objects.unscoped("runner").filter(pk=ref.turn, status=queued, lease_epoch=ref.epoch)
+        rows = Turn.objects.unscoped("runner").filter(pk=ref.turn, status__in=LIVE, lease_epoch=ref.epoch)
         if not rows.update(status=running):
             raise Superseded(ref.turn)
         Response.objects.unscoped("runner").filter(turn_id=ref.turn, status=queued).update(status=running)
@@ -119,7 +113,6 @@ class TurnTarget:
     revision: int | None
     request: str
     lease_owner: str
-    lease_until: int | None
     source: Source = Source.NATIVE
 
     @property
@@ -131,10 +124,6 @@ class TurnTarget:
     def is_over(self) -> bool:
         """Tell whether it has ended; a completed turn may still be resumed."""
         return not self.is_live and self.status != TurnStatus.AWAITING_INPUT
-
-    def is_abandoned(self, now_us: int) -> bool:
-        """Tell whether no process runs it any more."""
-        return self.lease_until is None or self.lease_until < now_us or closing.is_process_dead(self.lease_owner)
 
     def check_here(self) -> None:
         """Raise InvalidRequest for a turn that ran elsewhere: it cannot be acted on here."""
@@ -171,7 +160,6 @@ def target(actor: Actor, key: int, *, session: int | None = None, action: Action
         revision=row.revision_id,
         request=row.body.request,
         lease_owner=row.lease_owner,
-        lease_until=None if row.lease_until is None else to_us(row.lease_until),
         source=Source(row.source),
     )
 
@@ -212,11 +200,28 @@ def next_numbers(key: int) -> tuple[int, int]:
     return (last[0] + 1, last[1] + 1) if last else (0, 0)
 
 
+def input_messages(key: int) -> list[TurnMessage]:
+    """Return the messages that a turn was started with. The caller has checked that it is visible."""
+    rows = TurnBody.objects.unscoped("its turn is visible").filter(pk=key)
+    return MESSAGES.validate_json(rows.values_list("input_messages", flat=True).get())
+
+
 def state(key: int) -> tuple[TurnStatus, int] | None:
     """Return (status, number of the next event) of a turn; None when it was deleted. The caller has checked that the
     turn is visible."""
     row = Turn.objects.unscoped("its reader was let in").filter(pk=key).values_list("status", "next_seq").first()
     return (TurnStatus(row[0]), row[1]) if row else None
+
+
+_QUEUE = Select(Turn, "id started_at", "status = %s ORDER BY id LIMIT 1")
+
+
+def queue() -> tuple[int, int | None]:
+    """Return the number of turns that wait for a slot, over all processes, and when the first of them came."""
+    first = _QUEUE.first(TurnStatus.QUEUED.value)
+    if first is None:
+        return 0, None
+    return Turn.objects.unscoped("counted for all").filter(status=TurnStatus.QUEUED).count(), first[1]
 
 
 def response_start(turn: int, number: int) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from agents.base import ids
+from agents.base import ids, metrics
 from agents.base.access import Actor
 from agents.base.errors import AgentsError, ProviderError
 from agents.base.reading import read
@@ -49,6 +49,7 @@ class ChatCall:
         """Return the completion as JSON. Raises AgentsError; the call is logged in any case."""
         completion: dict[str, JSON] = {"choices": [], "usage": None}
         status, error = CompletionStatus.CANCELLED, None
+        measured = metrics.Inference(self.inference.name)
         try:
             completion = await self._complete()
             status = CompletionStatus.COMPLETED
@@ -56,6 +57,7 @@ class ChatCall:
             status, error = CompletionStatus.FAILED, failure
             raise
         finally:
+            measured.end(status.label)
             completion = self._with_names(completion, "chat.completion")
             await self._log(completion, status, error)
         return msgspec.json.encode(completion)
@@ -65,9 +67,11 @@ class ChatCall:
         assembly = CompletionAssembly()
         status, error = CompletionStatus.CANCELLED, None
         shows_usage = bool((self.body.get("stream_options") or {}).get("include_usage"))
+        measured = metrics.Inference(self.inference.name)
         try:
             async with aclosing(self._events()) as events:
                 async for chunk in events:
+                    measured.first_token()
                     assembly.add(chunk)
                     visible = (
                         self._with_names(chunk, "chat.completion.chunk") if shows_usage else self._without_usage(chunk)
@@ -80,6 +84,7 @@ class ChatCall:
             status, error = CompletionStatus.FAILED, failure
             raise
         finally:
+            measured.end(status.label)
             await self._log(self._with_names(assembly.completion(), "chat.completion"), status, error)
 
     # ------------------------------------------------------------------------------------- answers

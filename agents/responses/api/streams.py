@@ -14,7 +14,7 @@ from agents.base.api.negotiation import json_response
 from agents.base.api.views import stream
 from agents.base.errors import AgentsError, NotFound, type_of
 from agents.record import live
-from agents.record.schemas.events import Entry, ErrorInfo, TurnEnded
+from agents.record.schemas.events import LAST_ORDINAL, Entry, ErrorInfo, TurnEnded
 from agents.responses.runner.responses import StartedResponse
 from agents.responses.wire.responses import response_json
 from agents.responses.wire.stream import ResponseStream
@@ -29,7 +29,7 @@ async def _entries(started: StartedResponse) -> Batches:
     """Yield a response's entries from its first event on; an empty batch is a keep-alive."""
     if started.loop is None:
         async for batch in live.follow(
-            started.turn, (started.first_seq - 1, 1 << 62), until_response=started.first_seq
+            started.turn, (started.first_seq - 1, LAST_ORDINAL), until_response=started.first_seq
         ):
             yield batch
         return

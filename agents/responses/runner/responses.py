@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from agents.base import ids
+from agents.base import ids, tracing
 from agents.base.access import Actor
 from agents.base.errors import Conflict, InvalidRequest
 from agents.loop import model_names
@@ -19,8 +19,7 @@ from agents.loop.extensions import extensions
 from agents.loop.images import check_images
 from agents.loop.loop import Loop
 from agents.loop.run import Resume, Run
-from agents.loop.service import EarlierItems, Service, earlier_items
-from agents.loop.slots import Slot
+from agents.loop.service import EarlierItems, Place, Service, earlier_items
 from agents.record.models.choices import Api
 from agents.record.schemas.chat import paired_history
 from agents.record.schemas.content import (
@@ -34,9 +33,10 @@ from agents.record.schemas.content import (
 from agents.record.schemas.events import Event
 from agents.record.schemas.turns import MESSAGES
 from agents.record.store import history, read_turns, retries, start_turn, turns
+from agents.record.store.new_responses import NewResponse
 from agents.record.store.retries import Retry
 from agents.record.store.sessions import NewSession
-from agents.record.store.start_turn import NewResponse, NewTurn, Resumption
+from agents.record.store.start_turn import NewTurn, Resumption
 from agents.record.store.turns import TurnTarget
 from agents.responses.runner import continuation, input, tools
 from agents.responses.runner.input import ClientAnswers, ParsedInput, ResponseTarget
@@ -151,8 +151,8 @@ def _start(service: Service, request: ResponseRequest, target: ResponseTarget, p
         hold_slot = partial(service.runner.slots.hold, request.actor)
         head = _head(request, target)
         return StartedResponse(head, turn, 0, opening=loop.open(), loop=loop, hold_slot=hold_slot)
-    with service.runner.slots.entered(request.actor, None) as slot:
-        return _store(service, request, target, parsed, loop, slot)
+    with service.place(request.actor, None, needs_caller=_needs_caller(request)) as place:
+        return _store(service, request, target, parsed, loop, place)
 
 
 def _store(
@@ -161,9 +161,9 @@ def _store(
     target: ResponseTarget,
     parsed: ParsedInput,
     loop: Loop,
-    slot: Slot,
+    place: Place,
 ) -> StartedResponse:
-    body, run, queued, head = request.body, loop.run, slot.queued, _head(request, target)
+    body, run, queued, head = request.body, loop.run, place.queued, _head(request, target)
     opening = loop.open(queued=queued)
     new = NewTurn(
         key=run.turn,
@@ -182,9 +182,9 @@ def _store(
         earlier_items=target.earlier,
         metadata=body.metadata,
     )
-    turn_ref, first_item = start_turn.open_turn(request.actor, new, opening, service.runner.owner)
+    turn_ref, first_item = start_turn.open_turn(request.actor, new, opening, place.owner)
     history_items = partial(_history, target, run.session, first_item, parsed)
-    service.run_response(request.actor, loop, turn_ref, opening, lambda: (history_items(),), slot)
+    service.run_response(request.actor, loop, turn_ref, opening, lambda: (history_items(),), place)
     return StartedResponse(replace(head, created_at=opening[0].at), run.turn, 0, queued)
 
 
@@ -202,12 +202,23 @@ def _new_response(request: ResponseRequest, head: ResponseHead, parsed: ParsedIn
         settings=head.settings.decode(),
         items=parsed.rows,
         retry=request.retry,
+        needs_caller=_needs_caller(request),
+        actor=request.actor,
     )
+
+
+def _needs_caller(request: ResponseRequest) -> bool:
+    """Tell whether a response needs data of its caller that is not stored."""
+    return bool(request.provider_data) or _has_secrets(request)
+
+
+def _has_secrets(request: ResponseRequest) -> bool:
+    return any(isinstance(tool, McpToolParam) and (tool.headers or tool.authorization) for tool in request.body.tools)
 
 
 def _without_secrets(request: ResponseRequest) -> bytes:
     """Return the request as received, without the headers of MCP servers, which are for this request only."""
-    if not any(isinstance(tool, McpToolParam) and (tool.headers or tool.authorization) for tool in request.body.tools):
+    if not _has_secrets(request):
         return request.raw
     raw_request = msgspec.json.decode(request.raw)
     for tool in raw_request.get("tools", ()):
@@ -253,16 +264,17 @@ def _resume(
         messages=answers.other_input.messages,
     )
     run = response_run(service, request, turn_target.key, turn_target.session, answers.other_input.messages)
-    run = replace(run, resume=resume, input_messages=MESSAGES.validate_json(value.input_messages))
+    messages = MESSAGES.validate_json(value.input_messages)
+    run = replace(run, resume=resume, input_messages=messages, trace=tracing.parse(value.traceparent))
     loop, head = Loop(run), _head(request, target)
     opening = loop.open()
     new_response = _new_response(request, head, parsed)
     resumption = Resumption(
         turn_target.key, turn_target.session, turn_target.epoch, opening, next_step, True, new_response
     )
-    with service.runner.slots.entered(request.actor, turn_target.agent) as slot:
-        turn_ref = start_turn.resume_turn(resumption, service.runner.owner)
-        service.run_response(request.actor, loop, turn_ref, opening, partial(_earlier_items, turn_target.key), slot)
+    with service.place(request.actor, turn_target.agent, needs_caller=_needs_caller(request)) as place:
+        turn_ref = start_turn.resume_turn(resumption, place.owner)
+        service.run_response(request.actor, loop, turn_ref, opening, partial(_earlier_items, turn_target.key), place)
     return StartedResponse(replace(head, created_at=opening[0].at), turn_target.key, opening[0].seq)
 
 

@@ -1,7 +1,6 @@
 """Encodes responses and their output items for OpenAI's Responses API.
 
-`items_of_step` is the only place that turns a step into items: the stream, the stored response, its list and
-the items of a conversation use it. The id of an output item is derived from its step's key.
+Only `items_of_step` turns a step into items. The id of an output item is derived from its step's key.
 """
 
 from __future__ import annotations
@@ -152,7 +151,9 @@ def add_file_names(detail: JSON, names: FileNames | None) -> None:
 
 
 def inference_items(step: int, detail: JSON, status: str, names: FileNames | None = None) -> list[JSON]:
-    """Return the items of an inference: the reasoning and the message."""
+    """Return the items of an inference: the reasoning and the message; none of one that another step repeats."""
+    if detail.get("is_cut"):
+        return []
     out: list[JSON] = []
     message = detail["model_response"]
     is_complete = status == "completed" and incomplete_reason(None, detail.get("finish_reason")) is None

@@ -1,8 +1,7 @@
 """Encodes a response's events as the frames of a Responses API stream.
 
-There is one object per stream. It gets the response's entries from the first event on, numbers every frame
-from 0, and returns those after ``after``: the same entries always give the same frames. Items come strictly
-one after the other, the server's tools before the client's calls.
+There is one object per stream. It gets the response's entries from the first event on: the same entries always
+give the same frames. Items come strictly one after the other, the server's tools before the client's calls.
 """
 
 from __future__ import annotations
@@ -204,7 +203,15 @@ class ResponseStream:
                 pass
 
     def _end_inference(self, event: StepEnded, detail: InferenceDetail) -> None:
-        """Close the open items with the step's final content."""
+        """Close the open items with the step's final content. Those of a cut inference end as incomplete, and are
+        not in the output: another step repeats it."""
+        if detail.is_cut:
+            self._close("incomplete")
+            for name in ("rs", "msg"):
+                index = self._index_of.get(ids.part(name, Kind.STEP, event.step))
+                if index is not None:
+                    self._items[index] = b""
+            return
         self._finish = detail.finish_reason
         self._call_order = [call.call_id for call in detail.model_response.tool_calls]
         for item in wire.inference_items(

@@ -91,7 +91,9 @@ class McpSource:
 
 
 def _tool_object(tool: ToolDef) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema, "annotations": None}
+    annotations = (tool.metadata or {}).get(mcp.ANNOTATIONS)
+    shown = {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+    return {**shown, "annotations": annotations}
 
 
 def _failure(label: str, fault: McpFault) -> AgentsError:

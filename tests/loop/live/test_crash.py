@@ -108,7 +108,7 @@ def told(frames: list[Frame]) -> list[Any]:
 
 def check(server: ServerProcess, one: Watched, crashed_at: float) -> None:
     """The turn as the next start finds it."""
-    turn = one.talk.turn(one.turn)
+    turn = eventually(lambda: (told := one.talk.turn(one.turn))["status"] != "in_progress" and told)
     assert turn["status"] == "interrupted"
     assert [step["step_type"] for step in turn["steps"]] == STEPS[: len(turn["steps"])]
     kept = turn["steps"][2]["model_response"]["content"] if len(turn["steps"]) == 3 else ""
@@ -137,7 +137,8 @@ def watch(caller: Caller, count: int) -> tuple[list[Watched], Acknowledged]:
     return [Watched(talk) for talk in talks], Acknowledged(Talk(caller))
 
 
-def test_a_crash_keeps_what_was_said(own_server: ServerProcess) -> None:
+def test_a_crash_keeps_what_was_said(start_server: Callable[..., ServerProcess]) -> None:
+    own_server = start_server(RESUME_RUNS="0")
     watched, acknowledged = watch(Caller(own_server.port), 2)
     crashed_at = crash(own_server, watched, acknowledged, frames=80)
 
@@ -166,7 +167,8 @@ def test_a_turn_that_waits_survives(own_server: ServerProcess) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(deep(600, 3600))
-def test_crashes_at_any_moment_keep_what_was_said(own_server: ServerProcess) -> None:
+def test_crashes_at_any_moment_keep_what_was_said(start_server: Callable[..., ServerProcess]) -> None:
+    own_server = start_server(RESUME_RUNS="0")
     moments = random.Random(20261120)
     for _ in range(deep(20, 100)):
         watched, acknowledged = watch(Caller(own_server.port), 4)

@@ -57,18 +57,6 @@ def test_a_turn_in_line_is_cancelled(narrow: ServerProcess, held: HeldModel) -> 
     assert waiting.say(script("say Again.")).json["output_message"]["content"] == "Again."
 
 
-def test_a_crash_interrupts_those_in_line(narrow: ServerProcess, held: HeldModel) -> None:
-    caller = Caller(narrow.port)
-    first, running, _ = occupied(caller, held)
-    waiting = Talk(caller)
-    turn = waiting.begin("Hello")
-    narrow.kill()
-    caller.port = narrow.start().port
-
-    assert first.turn(running)["status"] == waiting.turn(turn)["status"] == "interrupted"
-    assert waiting.say(script("say Again.")).json["output_message"]["content"] == "Again."
-
-
 def test_a_response_in_line_is_told_the_same_later(narrow: ServerProcess, held: HeldModel) -> None:
     caller = Caller(narrow.port)
     _, _, question = occupied(caller, held)
@@ -116,9 +104,9 @@ def test_a_crash_with_very_many_open_turns_loses_none(start_server: Callable[...
 
     server.kill()
     caller.port = server.start().port  # it is ready by then
-    eventually(lambda: counted(caller).get("interrupted") == many, within_s=60)
-    told = [caller.get(f"/v1/responses/{answer.json['id']}").json for answer in answers]
-    assert {(one["status"], one["error"]["code"]) for one in told} == {("failed", "server_error")}
+    eventually(lambda: counted(caller) == before, within_s=60)
+    for held in answers:  # they would take up all places for ten minutes
+        assert caller.post(f"/v1/responses/{held.json['id']}/cancel").json["status"] == "cancelled"
     for name in unanswered:
         response = caller.get(f"/v1/responses/{name}").json
         [call] = [item for item in response["output"] if item["type"] == "function_call"]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
 from functools import partial
 from threading import Barrier
 from typing import Any
@@ -15,34 +13,21 @@ from typing import Any
 import pytest
 
 from tests.support.depth import deep
+from tests.support.live import two_servers
 from tests.support.live.caller import Answer, Caller, Talk, answer_to, script, tool
-from tests.support.live.process import ServerProcess, database, eventually
+from tests.support.live.process import eventually
+from tests.support.live.two_servers import through
 
-pytestmark = [
-    pytest.mark.server,
-    pytest.mark.slow,
-    pytest.mark.several,
-    pytest.mark.timeout(3600),
-    pytest.mark.skipif(not os.environ.get("TEST_DATABASE_URL"), reason="two servers share a PostgreSQL"),
-]
+pytestmark = [*two_servers.MARKS, pytest.mark.timeout(3600)]
 
 SCRIPT = script('call ask {"question": "?"}', "then", "call get_weather {}", "then", "say Done.")
 
 
 @pytest.fixture(scope="module")
 def callers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Caller, Caller]]:
-    with ExitStack() as stack:
-        where = stack.enter_context(database())
-        servers = []
-        for name in ("one", "two"):
-            server = ServerProcess(tmp_path_factory.mktemp(name), {"SECRET_KEY": "of both" * 8, **where})
-            stack.callback(server.kill)
-            servers.append(server.start())
-        one, two = servers
+    folders = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")
+    with two_servers.two_servers(folders) as (one, two):
         yield Caller(one.port), Caller(two.port)
-        for server in servers:
-            server.stop()
-            assert " ERROR " not in server.log, server.log[-4000:]
 
 
 def at_once(asks: list[Callable[[], Answer]]) -> list[Answer]:
@@ -55,13 +40,6 @@ def at_once(asks: list[Callable[[], Answer]]) -> list[Answer]:
     with ThreadPoolExecutor(len(asks)) as pool:
         futures: list[Future[Answer]] = [pool.submit(one, ask) for ask in asks]
         return [future.result() for future in futures]
-
-
-def through(caller: Caller, talk: Talk) -> Talk:
-    """The same session, asked of another server."""
-    other = talk.aside()
-    other.caller, other.session, other.path = caller, talk.session, talk.path
-    return other
 
 
 def waiting(caller: Caller) -> tuple[Talk, dict[str, Any]]:
@@ -111,3 +89,14 @@ def test_a_turn_is_resumed_and_cancelled_over_two_servers(callers: tuple[Caller,
         assert stored["output_message"]["content"] == "Done."
     if not cancels and not says:
         assert stored["status"] == "completed"
+
+
+@pytest.mark.parametrize("headers", [{"Idempotency-Key": "key {}"}, {"X-Stainless-Retry-Count": "1"}])
+def test_of_one_request_sent_to_both_one_is_run(callers: tuple[Caller, Caller], headers: dict[str, str]) -> None:
+    """A client, or a balancer, sends again what it takes for lost, while the first is still on its way."""
+    for number in range(10):
+        named = {name: value.format(number) for name, value in headers.items()}
+        body = {"model": "scripted/fast", "input": script(f"say {headers} {number}")}
+        answers = at_once([partial(caller.post, "/v1/responses", body, **named) for caller in callers * 3])
+        assert {answer.status for answer in answers} == {200}
+        assert len({answer.json["id"] for answer in answers}) == 1

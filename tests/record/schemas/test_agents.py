@@ -28,6 +28,7 @@ ANY_CONFIG = st.fixed_dictionaries(
     optional={
         "name": st.text(max_size=9) | st.none(),
         "enable_session_persistence": st.booleans() | st.none(),
+        "resume_runs": st.booleans() | st.none(),
         "response_format": st.none() | st.fixed_dictionaries({"type": st.just("json_schema"), "json_schema": VALUES}),
         "sampling_params": st.none() | st.fixed_dictionaries({}, optional={"stop": NAMES, "max_tokens": st.integers()}),
         "input_shields": NAMES,

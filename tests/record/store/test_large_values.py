@@ -11,7 +11,7 @@ import pytest
 
 from agents.base.access import Actor
 from agents.base.store.writer import writer
-from agents.loop.protocols.tools import ToolContext, ToolResult
+from agents.loop.protocols.tools import Repeat, ToolContext, ToolResult
 from agents.record.models.turns import StepDetail, ValueBlock
 from agents.record.schemas.content import ToolDef
 from agents.record.schemas.turns import fold
@@ -29,6 +29,7 @@ class Told:
     content: Any
     definition: ToolDef = ToolDef(name="lookup")  # noqa: RUF009 - never changed
     group: str = "test"
+    repeat: Repeat = "read"
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         return ToolResult(content=self.content)

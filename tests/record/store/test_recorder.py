@@ -167,3 +167,10 @@ def test_a_turn_of_a_thousand_steps_is_recorded_in_one_batch(admin: Actor) -> No
 def test_a_failed_turn_has_no_stop_reason(admin: Actor) -> None:
     made = make_turn(admin, "say Half\ncut")
     assert Turn.objects.unscoped("test").get(pk=made.turn).stop_reason == ""
+
+
+def test_a_turn_waits_as_long_as_the_setting_says(admin: Actor, settings: Any) -> None:
+    settings.AWAIT_DAYS = 3
+    made = make_turn(admin, 'call lookup {"query": "x"}', client_tools=[LOOKUP])
+    expires_at = to_us(Turn.objects.unscoped("test").values_list("expires_at", flat=True).get(pk=made.turn))
+    assert expires_at - events(made.entries)[-1].at == 3 * 86_400_000_000

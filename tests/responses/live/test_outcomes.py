@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import openai
@@ -422,8 +422,9 @@ def test_nulls_and_unknown_fields_are_taken(caller: Caller) -> None:
 # -------------------------------------------------------------------------------------------- crashes
 
 
-def test_a_crash_ends_a_response_as_failed(own_server: ServerProcess, held: HeldModel) -> None:
-    """What had been typed is kept, and the chain and the conversation can go on."""
+def test_a_crash_ends_a_response_as_failed(start_server: Callable[..., ServerProcess], held: HeldModel) -> None:
+    """Where it is not to go on: what had been typed is kept, and the chain and the conversation can go on."""
+    own_server = start_server(RESUME_RUNS="0")
     caller, answer = Caller(own_server.port), held.hold()
     conversation = caller.post("/v1/conversations").json["id"]
     body = {"model": "held/held", "input": answer.question, "conversation": conversation, "background": True}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.base import ids
-from agents.loop.protocols.tools import HostedTool, ListedTools, ToolContext, ToolResult, failure
+from agents.loop.protocols.tools import HostedTool, ListedTools, Repeat, ToolContext, ToolResult, failure
 from agents.loop.run import PendingCall, Resume, Run
 from agents.record.schemas.content import ToolCall, ToolDef, ToolResponse, Usage
 from agents.record.schemas.events import EVENT, Delta, Entry
@@ -33,6 +33,7 @@ class Told:
     definition: ToolDef
     answer: ToolResult
     group: str = "samples"
+    repeat: Repeat = "read"
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         return self.answer

@@ -1,0 +1,23 @@
+"""Builds the run of a response again, for a process that takes it over."""
+
+from __future__ import annotations
+
+import msgspec
+
+from agents.loop.takeover import RebuiltRun, StoredRun
+from agents.record.schemas.chat import paired_history
+from agents.record.store import history, turns
+from agents.responses.runner.responses import ResponseRequest, response_run
+from agents.responses.schemas.requests import CreateResponse
+from agents.responses.store import responses
+
+
+def rebuilt_run(stored: StoredRun) -> RebuiltRun:
+    """Build the run of a turn's last response from its stored request. Raises AgentsError."""
+    record = responses.of_turn_number(stored.actor, stored.turn, stored.response.number)
+    body = CreateResponse.model_validate(msgspec.json.decode(responses.request_of(record)))
+    request = ResponseRequest(stored.actor, body, b"", None, {})
+    messages = turns.input_messages(stored.turn)
+    run = response_run(stored.service, request, stored.turn, record.session, messages)
+    answered = [message.call_id for message in messages if message.role == "tool"]
+    return RebuiltRun(run, paired_history(history.before_turn(stored.turn), answered))

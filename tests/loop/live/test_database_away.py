@@ -1,0 +1,327 @@
+"""The database goes away in the middle of turns, and comes back: nothing is lost or done twice, streams go on, and
+whoever asks meanwhile is told to come again."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.postgresql import restart, started
+from tests.support.depth import deep
+from tests.support.live.caller import Caller, CutOff, Frame, Stream, Talk, script
+from tests.support.live.held_model import Held, HeldModel
+from tests.support.live.network import Network, between
+from tests.support.live.process import ServerProcess, database, eventually
+from tests.support.live.sockets import events, numbers, opened
+from tests.support.live.two_servers import through
+
+pytestmark = [
+    pytest.mark.server,
+    pytest.mark.slow,
+    pytest.mark.several,
+    pytest.mark.timeout(deep(300, 900)),
+    # the PostgreSQL phase of `make check` runs it
+    pytest.mark.skipif(not os.environ.get("TEST_DATABASE_URL"), reason="SQLite is a file, which goes nowhere"),
+]
+
+AWAY_S = deep(4, 120)
+BETWEEN_TOKENS_S = 0.1
+MIN_READ_BETWEEN = 10
+"""Characters that are read between two requests: some half a second."""
+
+
+@dataclass
+class Typist(threading.Thread):
+    """Types an answer of numbered words, slowly, until it is to stop."""
+
+    held: Held
+    typed: list[str] = field(default_factory=list)
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        super().__init__(daemon=True)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def run(self) -> None:
+        while not self.stopped.wait(BETWEEN_TOKENS_S):
+            self.typed.append(f"{len(self.typed)} ")
+            self.held.say(self.typed[-1])
+
+    def finish(self) -> str:
+        """End the answer; returns it."""
+        self.stopped.set()
+        self.join()
+        self.held.end()
+        return "".join(self.typed)
+
+
+class Reading(threading.Thread):
+    """Reads a stream to its end."""
+
+    def __init__(self, stream: Stream) -> None:
+        super().__init__(daemon=True)
+        self._stream = stream
+        self.frames: list[Frame] = []
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        try:
+            self.frames.extend(iter(self._stream))
+        except (OSError, HTTPException, CutOff) as error:  # told by `all`, to the test that waits for it
+            self.error = error
+
+    @property
+    def text(self) -> str:
+        return "".join(frame.text for frame in self.frames)
+
+    def all(self) -> list[Frame]:
+        self.join(60)
+        assert self.error is None
+        assert not self.is_alive()
+        return self.frames
+
+
+@contextmanager
+def typed(caller: Caller, held: HeldModel) -> Iterator[tuple[Talk, Typist, Reading]]:
+    """A turn that is being typed and read, for as long as the block lasts."""
+    typist = Typist(held.hold())
+    talk = Talk(caller, model="held/held")
+    with talk.saying(typist.held.question) as stream:
+        reading = Reading(stream)
+        reading.start()
+        typist.start()
+        eventually(lambda: "3 " in reading.text)
+        yield talk, typist, reading
+
+
+AGENT = {"agent_config": {"model": "scripted/fast", "instructions": "x"}}
+
+
+@dataclass
+class Place:
+    """A server, and the network between it and its database."""
+
+    server: ServerProcess
+    network: Network
+
+
+@contextmanager
+def placed(folder: Path, held: HeldModel, count: int, url: str = "", **environment: str) -> Iterator[list[Place]]:
+    """Servers on one database, each behind a network of its own. They end well, and have logged no mistake."""
+    with ExitStack() as stack:
+        url = url or stack.enter_context(database(empty=False))["DATABASE_URL"]
+        places = []
+        for number in range(count):
+            network, through = stack.enter_context(between(url))
+            own = folder / f"behind-{number}"
+            own.mkdir()
+            given = {"SECRET_KEY": "of all" * 8, **held.environment, "DATABASE_URL": through, **environment}
+            server = ServerProcess(own, given)
+            stack.callback(server.kill)
+            places.append(Place(server.start(), network))
+        yield places
+        for place in places:
+            place.server.stop()
+            assert " ERROR " not in place.server.log, place.server.log[-4000:]
+            assert "Traceback" not in place.server.log, place.server.log[-4000:]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory, held: HeldModel) -> Iterator[Place]:
+    """A server whose tests mend its network."""
+    with placed(tmp_path_factory.mktemp("away"), held, 1) as [only]:
+        yield only
+
+
+def entries(server: ServerProcess, turn: str) -> list[dict[str, Any]]:
+    """All events and deltas of a turn."""
+    with opened(server) as socket:
+        socket.subscribe(f"turn:{turn}")
+        return events(socket.to_op("end"))
+
+
+def has_read(reading: Reading, characters: int) -> bool:
+    return len(reading.text) >= characters
+
+
+def told_to_come_again(caller: Caller) -> None:
+    """Whoever asks is, and is not kept waiting."""
+    for path in ("/v1/agents", "/logs/"):
+        answer = caller.get(path)
+        assert (answer.status, answer.headers.get("retry-after", "").isdecimal()) == (503, True), (path, answer.body)
+    assert caller.post("/v1/agents", AGENT).status == 503
+    assert caller.get("/readyz").status == 503
+
+
+def nothing(_: Caller) -> None:
+    """A database that takes what it is told and never answers cannot be told from a slow one."""
+
+
+@pytest.mark.parametrize(
+    ("goes", "is_asked"), [(Network.cut, told_to_come_again), (Network.go_silent, nothing)], ids=["refused", "silent"]
+)
+def test_a_turn_that_types_meanwhile_loses_nothing(
+    place: Place,
+    held: HeldModel,
+    goes: Callable[[Network], None],
+    is_asked: Callable[[Caller], None],
+) -> None:
+    caller, logged = Caller(place.server.port), len(place.server.log)
+    with typed(caller, held) as (talk, typist, reading):
+        goes(place.network)
+        until = time.monotonic() + AWAY_S
+        while time.monotonic() < until:
+            seen = len(reading.text)
+            is_asked(caller)
+            assert caller.get("/healthz").status == 200
+            eventually(partial(has_read, reading, seen + 1), 2)  # who reads does not notice
+            # so that the log is of two minutes, not of a thousand requests
+            eventually(partial(has_read, reading, seen + MIN_READ_BETWEEN))
+        place.network.mend()
+        with ThreadPoolExecutor(8) as pool:  # one of them finds out, and none is refused for that
+            assert [found.status for found in pool.map(caller.get, ["/v1/agents"] * 16)] == [200] * 16
+        eventually(place.server.is_ready)
+        assert caller.post("/v1/agents", AGENT).status == 200
+        answer = typist.finish()
+        frames = reading.all()
+    assert_whole(place.server, talk, frames, answer)
+    assert len(typist.held.asked) == 1
+    assert len(place.server.log) - logged < 20_000
+
+
+def assert_whole(server: ServerProcess, talk: Talk, frames: list[Frame], answer: str) -> None:
+    """What was streamed is the answer, and what is stored is what was streamed."""
+    assert "".join(frame.text for frame in frames) == answer
+    told = frames[-1].payload["turn"]
+    assert told["output_message"]["content"] == answer
+    [stored] = talk.turns()
+    assert stored["turn_id"] == told["turn_id"]
+    assert stored["output_message"] == told["output_message"]
+    assert [step["step_id"] for step in stored["steps"]] == [step["step_id"] for step in told["steps"]]
+    again = talk.frames(stored["turn_id"])
+    assert [frame.data for frame in again if not frame.text] == [frame.data for frame in frames if not frame.text]
+    assert "".join(frame.text for frame in again) == answer
+    logged = entries(server, stored["turn_id"])
+    assert numbers(logged) == list(range(len(numbers(logged))))
+    assert not [entry for entry in logged if entry.get("type") == "turn.taken_over"]
+
+
+def test_a_turn_that_ends_meanwhile_is_told_once_it_is_stored(place: Place, held: HeldModel) -> None:
+    with typed(Caller(place.server.port), held) as (talk, typist, reading):
+        place.network.cut()
+        back_at = time.monotonic() + AWAY_S
+        answer = typist.finish()
+        eventually(lambda: reading.text == answer)
+        eventually(lambda: time.monotonic() > back_at, AWAY_S + 1)
+        assert reading.is_alive()
+        assert "turn_complete" not in {frame.type for frame in reading.frames}
+        place.network.mend()
+        frames = reading.all()
+    assert_whole(place.server, talk, frames, answer)
+
+
+def test_a_server_that_was_cut_off_for_too_long_notices_that_its_turn_goes_on_elsewhere(
+    tmp_path: Path, held: HeldModel
+) -> None:
+    answer = " ".join(map(str, range(800)))
+    with placed(tmp_path, held, 2, LEASE_SECONDS="3") as [cut, other]:
+        talk = Talk(Caller(cut.server.port), model="scripted/demo")
+        elsewhere = through(Caller(other.server.port), talk)
+        with talk.saying(script(f"say {answer}")) as stream:
+            reading = Reading(stream)
+            reading.start()
+            eventually(lambda: "7 " in reading.text)
+            turn = reading.frames[0].payload["turn_id"]
+            cut.network.cut()
+            eventually(lambda: any(step.get("is_cut") for step in elsewhere.turn(turn)["steps"]))
+            cut.network.mend()
+            eventually(lambda: "others took this process for gone" in cut.server.log)
+            frames = reading.all()
+        told = frames[-1].payload["turn"]
+        assert told["output_message"]["content"] == answer
+        typed, whole = told["steps"]
+        assert answer.startswith(typed["model_response"]["content"])
+        assert "".join(frame.text for frame in frames if frame.payload.get("step_id") == whole["step_id"]) == answer
+        eventually(cut.server.is_ready)
+        for each in (talk, elsewhere):
+            [stored] = each.turns()
+            assert (stored["turn_id"], stored["output_message"]) == (turn, told["output_message"])
+            assert ends(each.frames(turn)) == ends(frames)
+        logged = entries(other.server, turn)
+        assert numbers(logged) == list(range(len(numbers(logged))))
+        assert len([entry for entry in logged if entry.get("type") == "turn.taken_over"]) == 1
+
+
+def ends(frames: list[Frame]) -> list[Any]:
+    """What a stream says of what is over."""
+    return [frame.data for frame in frames if frame.type in ("step_complete", "turn_complete")]
+
+
+def test_who_reads_on_a_server_that_is_cut_off_reads_on_afterwards(tmp_path: Path, held: HeldModel) -> None:
+    with placed(tmp_path, held, 2) as [cut, other]:
+        question = held.hold()
+        talk, typist = Talk(Caller(other.server.port), model="held/held"), Typist(question)
+        turn = talk.begin(question.question)
+        typist.start()
+        with through(Caller(cut.server.port), talk).following(turn) as stream:
+            reading = Reading(stream)
+            reading.start()
+            eventually(lambda: "3 " in reading.text)
+            cut.network.cut()
+            seen = len(typist.typed)
+            eventually(lambda: len(typist.typed) > seen + AWAY_S / BETWEEN_TOKENS_S, 2 * AWAY_S)
+            cut.network.mend()
+            eventually(cut.server.is_ready)
+            answer = typist.finish()
+            frames = reading.all()
+        assert [frame for frame in frames if frame.type == "error"] == []
+        assert_whole(cut.server, talk, frames, answer)
+
+
+def test_who_reads_what_is_stored_waits_for_the_database(place: Place) -> None:
+    answer = " ".join(map(str, range(60_000)))  # more than fits between the server and a reader that pauses
+    talk = Talk(Caller(place.server.port))
+    turn = talk.say(script(f"say {answer}")).json["turn_id"]
+    with talk.following(turn) as stream:
+        first = stream.until(lambda frame: bool(frame.text))
+        place.network.cut()
+        back = threading.Timer(AWAY_S, place.network.mend)
+        back.start()
+        frames = [*first, *stream]
+        back.join()
+    assert [frame.data for frame in frames if frame.type == "error"] == []
+    assert "".join(frame.text for frame in frames) == answer
+    assert frames[-1].type == "turn_complete"
+
+
+def test_a_restart_of_the_database_costs_only_the_requests_under_way(tmp_path: Path, held: HeldModel) -> None:
+    with started("fsync=off") as url:
+        if url is None:
+            # the one that TEST_DATABASE_URL names may be elsewhere, and none of its programs here; where it was started
+            # for the tests, as in `make check`, they are
+            pytest.skip("it needs a PostgreSQL of its own")
+        with placed(tmp_path, held, 1, url) as [place], ThreadPoolExecutor(8) as pool:
+            caller = Caller(place.server.port)
+            with typed(caller, held) as (talk, typist, reading):
+                list(pool.map(caller.get, ["/v1/agents"] * 16))  # so that several connections are there
+                for _ in range(deep(2, 20)):
+                    restart(url)
+                    assert caller.post("/v1/agents", AGENT).status == 200
+                    answers = list(pool.map(caller.get, ["/v1/agents", "/logs/"] * 8))
+                    assert [answer.status for answer in answers] == [200] * 16, answers
+                answer = typist.finish()
+                frames = reading.all()
+            assert_whole(place.server, talk, frames, answer)
