@@ -1,9 +1,10 @@
 """Django's admin: each subject registers its own tables."""
 
+from agents.logs import admin as logs
 from agents.loop import admin as loop
 from agents.pages.admin import agents, records, sessions, turns
 from agents.server import subjects
 
 subjects.load_admin()
 
-__all__ = ["agents", "loop", "records", "sessions", "turns"]
+__all__ = ["agents", "logs", "loop", "records", "sessions", "turns"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -24,6 +24,8 @@ from agents.record.store.agents import AgentRecord
 from agents.uikit import charts
 from agents.uikit.access import PageRequest, page
 from agents.uikit.charts import Sparkline
+from agents.uikit.kept_numbers import come_later, kept_numbers, url_with_numbers
+from agents.uikit.links import at
 
 
 @page("read")
@@ -34,7 +36,7 @@ def agent_numbers(request: PageRequest, agent_id: str) -> HttpResponse:
         "agent": record,
         **_period_context(request, record),
         "ready": True,
-        **agent_metrics(request.actor, record, period_of(request)),
+        **_kept_metrics(request, record),
     }
     return render(request, "pages/_agent_numbers.html", context)
 
@@ -42,14 +44,23 @@ def agent_numbers(request: PageRequest, agent_id: str) -> HttpResponse:
 def numbers_context(request: PageRequest, record: AgentRecord) -> dict[str, Any]:
     """The context of the metrics on an agent's page; a browser with JavaScript fetches them later."""
     context = _period_context(request, record)
-    if "tz" in request.COOKIES:
-        return {**context, "ready": False, "slow": ""}
-    return {**context, "ready": True, **agent_metrics(request.actor, record, period_of(request))}
+    if come_later(request, "agent"):
+        return {**context, "ready": False, "slow": "", "count_url": url_with_numbers(request)}
+    return {**context, "ready": True, **_kept_metrics(request, record)}
+
+
+def _kept_metrics(request: PageRequest, record: AgentRecord) -> dict[str, Any]:
+    """The metrics of an agent, which may have been counted a while ago."""
+    actor, period = request.actor, period_of(request)
+    counted = kept_numbers.counted(
+        actor, "agent", (record.key, period.name, zone_of(request)), lambda: agent_metrics(actor, record, period)
+    )
+    return {**counted.numbers, "counted": counted}
 
 
 def _period_context(request: PageRequest, record: AgentRecord) -> dict[str, Any]:
     current = period_of(request).name
-    path = f"/agents/{record.public_id}/"
+    path = at(f"/agents/{record.public_id}/")
     periods_menu = [(label, f"{url}#health", this) for label, url, this in periods.choices(path, current)]
     return {"periods": periods_menu, "numbers_url": f"{path}numbers/?period={current}"}
 
@@ -100,24 +111,42 @@ class AgentHealth:
     label: str
 
 
-def health_by_agent(actor: Actor, records: Sequence[AgentRecord], period: TimePeriod) -> dict[int, AgentHealth]:
-    """The health of each agent, by key; empty if counting took too long."""
+@dataclass(frozen=True, slots=True)
+class _AgentCounts:
+    """What is counted over a period by agent: statistics, and turns by agent and bar."""
+
+    period: TimePeriod
+    stats: Mapping[int, Stats]
+    turns_by_bar: Mapping[tuple[int, int], int]
+
+
+def kept_health(request: PageRequest, records: Sequence[AgentRecord]) -> dict[str, Any]:
+    """The context with the health of each agent, by key, which may have been counted a while ago; empty if
+    counting took too long."""
+    actor, period = request.actor, period_of(request)
+    key = (period.name, zone_of(request))
+    counted = kept_numbers.counted(actor, "agents", key, lambda: _count_agents(actor, period))
+    health = _health_by_agent(counted.numbers, records) if counted.numbers else {}
+    return {"health": health, "counted": counted}
+
+
+def _count_agents(actor: Actor, period: TimePeriod) -> _AgentCounts | None:
+    query = MetricsQuery("").during(period.low_us, period.high_us).query
     try:
-        return _count_health(actor, records, period)
+        stats = numbers.by_agent(actor, query, limit=100_000)
+        return _AgentCounts(period, stats, numbers.agents_over_time(actor, query, period.bar, period.zone))
     except Unavailable:
-        return {}
+        return None
 
 
-def _count_health(actor: Actor, records: Sequence[AgentRecord], period: TimePeriod) -> dict[int, AgentHealth]:
-    query = MetricsQuery("").during(period.low_us, period.high_us)
-    stats = numbers.by_agent(actor, query.query, limit=100_000)
-    counts_by_bar = numbers.agents_over_time(actor, query.query, period.bar, period.zone)
+def _health_by_agent(counted: _AgentCounts, records: Sequence[AgentRecord]) -> dict[int, AgentHealth]:
+    period = counted.period
     starts = [start for start, _low, _high in period.bars]
     out = {}
     for record in records:
         own_query = MetricsQuery(f"agent:{record.public_id}").during(period.low_us, period.high_us)
-        counts = [counts_by_bar.get((record.key, start), 0) for start in starts]
-        agent_stats = stats.get(record.key, Stats())
+        counts = [counted.turns_by_bar.get((record.key, start), 0) for start in starts]
+        agent_stats = counted.stats.get(record.key, Stats())
         label = _("%(count)s turns, at most %(most)s at a time") % {"count": agent_stats.count, "most": max(counts)}
         out[record.key] = AgentHealth(
             agent_stats, own_query.url, own_query.also("status:failed").url, charts.sparkline(counts), label

@@ -26,6 +26,8 @@ from agents.record.store.agents import AgentRecord
 from agents.uikit import format, json_view, sources
 from agents.uikit.access import PageRequest, page
 from agents.uikit.http_responses import turn_reply
+from agents.uikit.kept_numbers import come_later, url_with_numbers
+from agents.uikit.links import at, base_url
 
 PAGE_SIZE = 50
 
@@ -36,15 +38,16 @@ def agent_list(request: PageRequest) -> HttpResponse:
     start = _start_param(request)
     period = agent_health.period_of(request)
     records, more = agents.listing(request.actor, start=start, limit=PAGE_SIZE)
-    later = "tz" in request.COOKIES
+    later = come_later(request, "agents")
+    uncounted = {"health": {}, "count_url": url_with_numbers(request)}
     context = {
-        **_table(request, records, {} if later else agent_health.health_by_agent(request.actor, records, period)),
+        **_table(request, records, uncounted if later else agent_health.kept_health(request, records)),
         "ready": not later,
         "can_manage": "manage" in request.actor.actions,
-        "base_url": request.build_absolute_uri("/")[:-1],
+        "base_url": base_url(request),
         "models": sorted({*agents.models(request.actor), "demo"}),
-        "periods": periods.choices("/agents/", period.name),
-        "numbers_url": f"/agents/numbers/?{urlencode({'start': start, 'period': period.name})}",
+        "periods": periods.choices(at("/agents/"), period.name),
+        "numbers_url": at(f"/agents/numbers/?{urlencode({'start': start, 'period': period.name})}"),
         **_paging(start, more),
     }
     return render(request, "pages/agents.html", context)
@@ -54,17 +57,18 @@ def agent_list(request: PageRequest) -> HttpResponse:
 def agent_list_numbers(request: PageRequest) -> HttpResponse:
     """The table of agents with metrics, as a fragment."""
     records, _more = agents.listing(request.actor, start=_start_param(request), limit=PAGE_SIZE)
-    health = agent_health.health_by_agent(request.actor, records, agent_health.period_of(request))
-    return render(request, "pages/_agent_table.html", {**_table(request, records, health), "ready": True})
+    counted = agent_health.kept_health(request, records)
+    return render(request, "pages/_agent_table.html", {**_table(request, records, counted), "ready": True})
 
 
-def _table(request: PageRequest, records: list[AgentRecord], health: Mapping[int, AgentHealth]) -> dict[str, Any]:
+def _table(request: PageRequest, records: list[AgentRecord], counted: Mapping[str, Any]) -> dict[str, Any]:
+    health: Mapping[int, AgentHealth] = counted["health"]
     counts = agents.with_session_counts(request.actor, records)
     rows = [
         (record, counts.get(record.key, 0), changed_at(record), tool_names(record), health.get(record.key))
         for record in records
     ]
-    return {"rows": rows}
+    return {**counted, "rows": rows}
 
 
 @page("manage")

@@ -17,6 +17,7 @@ from agents.responses.store import conversations, responses
 from agents.responses.wire import items
 from agents.uikit.access import PageRequest, page
 from agents.uikit.http_responses import plain_response, plain_stream
+from agents.uikit.links import at
 
 
 @page("read")
@@ -30,7 +31,7 @@ def to_response(request: PageRequest, response_id: str) -> HttpResponse:
     """Redirect from a response's id to its position on the page of its turn."""
     record = responses.get(request.actor, response_id)
     fragment = f"#response-{record.number}" if record.number > 1 else ""
-    return redirect(f"/turns/{ids.public(ids.Kind.TURN, record.turn)}/{fragment}")
+    return redirect(at(f"/turns/{ids.public(ids.Kind.TURN, record.turn)}/{fragment}"))
 
 
 @page("read")

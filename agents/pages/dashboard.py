@@ -30,6 +30,8 @@ from agents.pages import outliers, period_metrics, periods
 from agents.pages.period_metrics import TableLabels
 from agents.pages.periods import MetricsQuery, TimePeriod
 from agents.uikit.access import PageRequest, page
+from agents.uikit.kept_numbers import come_later, kept_numbers, url_with_numbers
+from agents.uikit.links import at, base_url
 
 MAX_LIVE_TURNS = 5
 """Turns shown of those that run, and of those that wait."""
@@ -43,18 +45,18 @@ def dashboard(request: PageRequest) -> HttpResponse:
     params = _read_params(request)
     # read first: a change while the page is built is then sent again rather than missed
     cursor = feed_cursor.newest(request.actor)
-    later = "tz" in request.COOKIES
+    later = come_later(request, "dashboard")
     context = {
         "cursor": cursor,
-        "periods": periods.choices("/", params.period.name),
+        "periods": periods.choices(at("/"), params.period.name),
         "no_data": not listing.visible("turn", request.actor).exists(),
         "place": LOGS,
-        "base_url": request.build_absolute_uri("/")[:-1],
+        "base_url": base_url(request),
         "needs_key": settings.REQUIRE_LOGIN,
         "now": _now(request.actor),
-        "parts_url": f"/dashboard/?{urlencode({'period': params.period.name, 'sort': params.sort})}",
+        "parts_url": at(f"/dashboard/?{urlencode({'period': params.period.name, 'sort': params.sort})}"),
         "ready": not later,
-        **({"slow": ""} if later else dashboard_metrics(request.actor, params)),
+        **({"slow": "", "count_url": url_with_numbers(request)} if later else _kept_metrics(request, params)),
     }
     return render(request, "pages/dashboard.html", context)
 
@@ -64,7 +66,7 @@ def dashboard_parts(request: PageRequest) -> HttpResponse:
     """The parts of the page that change; with ``only=now`` just the turns that run or wait."""
     context: dict[str, Any] = {"now": _now(request.actor), "ready": True, "numbers": False}
     if request.GET.get("only") != "now":
-        context |= {"numbers": True, **dashboard_metrics(request.actor, _read_params(request))}
+        context |= {"numbers": True, **_kept_metrics(request, _read_params(request))}
     return render(request, "pages/_dashboard_parts.html", context)
 
 
@@ -119,6 +121,13 @@ def _live_turns(actor: Actor, query: MetricsQuery, title: str, status: str, none
 # -------------------------------------------------------------------------------------------- counted
 
 
+def _kept_metrics(request: PageRequest, params: _DashboardParams) -> dict[str, Any]:
+    """All metrics, which may have been counted a while ago; the period is then that of this time."""
+    key = (params.period.name, params.sort, zone_of(request))
+    counted = kept_numbers.counted(request.actor, "dashboard", key, lambda: dashboard_metrics(request.actor, params))
+    return {**counted.numbers, "counted": counted}
+
+
 def dashboard_metrics(actor: Actor, params: _DashboardParams) -> dict[str, Any]:
     """All metrics of the period; only ``slow``, a message, if counting took too long."""
     try:
@@ -151,7 +160,7 @@ def _dashboard_metrics(actor: Actor, params: _DashboardParams) -> dict[str, Any]
 def _sorts(params: _DashboardParams) -> list[tuple[str, str, bool]]:
     """(label, URL, whether it is the current one) of each order of the tables."""
     return [
-        (_(label), f"/?{urlencode({'period': params.period.name, 'sort': name})}#tables", name == params.sort)
+        (_(label), f"{at('/')}?{urlencode({'period': params.period.name, 'sort': name})}#tables", name == params.sort)
         for name, (label, _amount) in period_metrics.SORTS.items()
     ]
 

@@ -17,6 +17,7 @@ from agents.pages import step_details
 from agents.pages.page_hooks import hooks
 from agents.record.schemas.origins import INFERRED_PREFIX
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
+from agents.uikit.links import at
 
 KINDS = {
     "agent": gettext_noop("agent"),
@@ -60,7 +61,7 @@ def span_url(turn: TurnSnapshot, step: StepSnapshot) -> str:
     """The URL of the span that reported a step; empty if there is none."""
     if not step.foreign or is_inferred(step) or not hooks.has_spans:
         return ""
-    return f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/spans/{quote(step.foreign, safe='')}/"
+    return at(f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/spans/{quote(step.foreign, safe='')}/")
 
 
 def is_hidden(step: StepSnapshot) -> bool:

@@ -21,6 +21,7 @@ from agents.pages import (
     blocks,
     citations,
     external_steps,
+    recovery,
     step_cards,
     step_details,
     timeline,
@@ -30,6 +31,7 @@ from agents.pages import (
 )
 from agents.pages.blocks import Block, NamedText
 from agents.pages.page_hooks import hooks
+from agents.pages.recovery import NOTHING_LOST, Recovery, TakeoverLine
 from agents.pages.step_cards import StreamedText
 from agents.pages.step_details import StoredMessage
 from agents.pages.timeline import Timeline
@@ -43,6 +45,7 @@ from agents.record.store.step_pages import Landmarks
 from agents.record.store.targets import RecordTarget
 from agents.responses.wire import items
 from agents.uikit.elements import STEP_TYPE_LABELS
+from agents.uikit.links import at
 from agents.uikit.templates import fragment
 
 MIN_OVERVIEW_STEPS = 30
@@ -52,12 +55,14 @@ MIN_OVERVIEW_STEPS = 30
 @dataclass(frozen=True, slots=True)
 class CardContext:
     """What the rest of its turn says of a step: who speaks in it, the controls of its feedback, if it has any, and
-    the level of nesting. Without ``rendered`` Markdown stays as it was written."""
+    the level of nesting. Without ``rendered`` Markdown stays as it was written. ``recovery`` is what became of the
+    turn after its process was lost."""
 
     speaker: str
     feedback_html: str = ""
     depth: int = 0
     rendered: bool = True
+    recovery: Recovery = NOTHING_LOST
 
 
 def step_card(
@@ -68,6 +73,7 @@ def step_card(
     speaker = context.speaker or turn.model
     tools = partial(turn_responses.client_tools, turn.key)
     card = step_cards.step_card(turn, step, speaker, streamed=streamed, rendered=context.rendered, client_tools=tools)
+    card = recovery.marked(card, step, context.recovery, is_over=turn.status in turn_summary.FINAL)
     feedback_html = context.feedback_html or hooks.empty_step_feedback(turn.session, turn.key, step.key)
     return fragment("pages/_step.html", card=replace(card, depth=context.depth), judged=feedback_html)
 
@@ -126,6 +132,11 @@ def response_head(turn: TurnSnapshot, response: TurnResponse, inputs: Sequence[I
     numbered = enumerate(turn_responses.input_messages(inputs))
     messages = [turn_message(message, f"{response.number}-{index}", url) for index, message in numbered]
     return fragment("pages/_response_head.html", response=response, messages=messages)
+
+
+def takeover_line(line: TakeoverLine) -> str:
+    """Where a turn was taken over."""
+    return fragment("pages/_takeover.html", line=line)
 
 
 def last_response_head(actor: Actor, turn: TurnSnapshot) -> tuple[TurnResponse, str] | None:
@@ -211,7 +222,8 @@ def _timeline(page: TurnPageData) -> dict[str, Any]:
 
 def _page_timeline(page: TurnPageData) -> Timeline:
     depths = step_pages.depths(page.steps)
-    return timeline.timeline(page.turn, ids.now_us(), span=page.page_params.span, depths=depths)
+    steps = page.recovery.as_waiting(page.steps) if page.marks.doubtful is not None else page.steps
+    return timeline.timeline(page.turn, ids.now_us(), steps, span=page.page_params.span, depths=depths)
 
 
 MAX_NAMED_STEPS = 8
@@ -268,7 +280,7 @@ def _loose_item(conversation_id: str, item: dict[str, Any]) -> str:
         id=item["id"],
         speaker=_(_SPEAKERS.get(speaker, speaker)),
         blocks=list(_item_blocks(item)),
-        source=f"/conversations/{conversation_id}/items/{item['id']}.json",
+        source=at(f"/conversations/{conversation_id}/items/{item['id']}.json"),
     )
 
 

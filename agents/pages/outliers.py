@@ -13,6 +13,7 @@ from agents.logs.schemas.numbers import Group
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import listing, numbers, rows
 from agents.pages.periods import MetricsQuery
+from agents.uikit.links import at
 
 MAX_OUTLIERS = 5
 """Turns shown of the slowest, and of the most expensive."""
@@ -52,4 +53,4 @@ def largest(actor: Actor, query: MetricsQuery, amount: Literal["duration", "cost
 
 
 def turn_url(row: TurnRow) -> str:
-    return f"/turns/{ids.public(ids.Kind.TURN, row.id)}/"
+    return at(f"/turns/{ids.public(ids.Kind.TURN, row.id)}/")

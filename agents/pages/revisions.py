@@ -35,6 +35,7 @@ NAMES = {
     "response_format": gettext_noop("form of the answer"),
     "max_infer_iters": gettext_noop("rounds at most"),
     "enable_session_persistence": gettext_noop("sessions are kept"),
+    "resume_runs": gettext_noop("turns go on when their process is lost"),
 }
 
 

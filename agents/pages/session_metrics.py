@@ -17,6 +17,7 @@ from agents.record.store.session_sums import TurnDuration
 from agents.record.store.sessions import SessionRecord
 from agents.uikit import format
 from agents.uikit.elements import status_label
+from agents.uikit.links import at
 from agents.uikit.templates import fragment
 
 MAX_BARS = 120
@@ -93,7 +94,7 @@ def _bar(index: int, turn: TurnDuration, maximum_us: int) -> TurnBar:
     values = {"number": turn.number + 1, "status": status_label(turn.status.label), "took": took}
     title = _("turn %(number)s: %(status)s, %(took)s") % values
     tokens = ngettext("%(count)s token", "%(count)s tokens", turn.tokens) % {"count": format.count(turn.tokens)}
-    url = f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/"
+    url = at(f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/")
     outcome = _OUTCOMES.get(turn.status, "live")
     return TurnBar(outcome, index * STEP, round(HEIGHT - height, 1), height, f"{title}, {tokens}", url)
 

@@ -31,6 +31,7 @@ from agents.responses.store import conversations
 from agents.uikit.access import PageRequest, page
 from agents.uikit.highlight import Phrase
 from agents.uikit.http_responses import turn_reply
+from agents.uikit.links import at
 
 PAGE_SIZE = 30
 """Turns on one page of a session."""
@@ -61,7 +62,7 @@ def session_page(request: PageRequest, session_id: str) -> HttpResponse:
         "hits": _hits(request.actor, session, search),
         "thread": _thread(request.actor, session, turn_page, search),
         "side": _side(request.actor, session, turn_page.rows),
-        "judge_url": f"/sessions/{session.public_id}/judged/",
+        "judge_url": at(f"/sessions/{session.public_id}/judged/"),
         **_paging(turn_page, search),
     }
     return render(request, "pages/session.html", context)

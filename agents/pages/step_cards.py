@@ -24,6 +24,7 @@ from agents.record.schemas.content import ToolDef
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.uikit import format
 from agents.uikit.elements import type_label
+from agents.uikit.links import at
 
 MAX_PASSAGES = 20
 """Retrieved passages shown; the raw view has all."""
@@ -38,13 +39,22 @@ class StreamedText:
 
 
 @dataclass(frozen=True, slots=True)
+class RecoveryNote:
+    """What became of a call whose process was lost; ``at`` is in microseconds since 1970, ``by`` who decided it."""
+
+    text: str
+    at: int
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class StepCard:
     """A step for its template. ``code``: the title is a name of code. ``note`` stands beside the title, ``speaker``
     before ``message``; ``sources`` are its citations, ``folded`` are blocks that open on a click. ``call_id`` is set
     while the step waits for an answer, ``asks`` if that is only whether the call may be made. ``since`` is in
     microseconds since 1970; ``elapsed_ms`` is the time of a running step so far. ``fork`` is the URL for forking the
     turn here. ``depth`` is the level of nesting; ``is_line``: it only groups other steps; ``span`` is the URL of the
-    span that reported an external step."""
+    span that reported an external step. ``recovery`` and ``in_doubt`` are set where its process was lost."""
 
     id: str
     number: int
@@ -74,6 +84,8 @@ class StepCard:
     depth: int = 0
     is_line: bool = False
     span: str = ""
+    recovery: tuple[RecoveryNote, ...] = ()
+    in_doubt: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -105,7 +117,7 @@ def step_card(
         took=hooks.origin(step) or duration(step),
         error=error_text(step.error),
         elapsed_ms=max(ids.now_us() - step.started_at, 0) / 1000 if step.status == "in_progress" else None,
-        url=f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/steps/{ids.public(ids.Kind.STEP, step.key)}/value/",
+        url=at(f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/steps/{ids.public(ids.Kind.STEP, step.key)}/value/"),
         fork="" if step.foreign else hooks.fork_url(turn, step),
         span=external_steps.span_url(turn, step),
     )

@@ -9,10 +9,10 @@ from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
 from agents.loop.current_service import service
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
-from agents.pages import response_requests, tool_call_forms
+from agents.pages import recovery, response_requests, tool_call_forms
 from agents.pages.turn_responses import client_tools
 from agents.record.schemas.content import ToolCall, ToolDef, ToolResponse, UserMessage
-from agents.record.store import agents, sessions, start_turn, turns
+from agents.record.store import agents, decisions, sessions, start_turn, turns
 from agents.record.store.sessions import SessionRecord
 from agents.record.store.turns import AwaitedCall, TurnTarget
 
@@ -102,6 +102,13 @@ def _answer_item(pending: AwaitedCall, tools: list[ToolDef], posted: Mapping[str
         approve, reason = tool_call_forms.read_decision(call, posted)
         return response_requests.approval(pending, approve=approve, reason=reason)
     return response_requests.call_output(call, tool_call_forms.answer_content(call, tools, posted))
+
+
+def decide(actor: Actor, turn: int, posted: Mapping[str, str]) -> None:
+    """Decide what became of calls whose process was lost, from the fields of their form (`agents.pages.recovery`).
+    Raises NotFound, InvalidRequest, Conflict."""
+    turns.target(actor, turn, action="run")  # who may not see it is told nothing of its form
+    decisions.decide(actor, turn, recovery.read_decisions(posted))
 
 
 def cancel(actor: Actor, turn: int) -> None:

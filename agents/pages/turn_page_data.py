@@ -14,11 +14,13 @@ from agents.logs.store import turn_log
 from agents.pages import external, timeline_overview, turn_responses
 from agents.pages import turn_search as find
 from agents.pages.external import ExternalTurnFacts
+from agents.pages.recovery import Recovery
 from agents.pages.timeline import TimeSpan
 from agents.pages.turn_responses import TurnResponse
 from agents.pages.turn_search import TurnSearchResult
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import read_turns, step_pages, turns
+from agents.record.store.recovery import recovery_events
 from agents.record.store.step_pages import Landmarks
 from agents.record.store.turns import TurnTarget
 
@@ -51,7 +53,8 @@ def read_params(params: Mapping[str, str]) -> TurnPageParams:
 @dataclass(frozen=True, slots=True)
 class TurnPageData:
     """A turn with only the visible steps, from number ``start`` on. ``total`` counts the steps to page through;
-    ``responses`` are those of the Responses API, ``about`` the facts of an external turn."""
+    ``responses`` are those of the Responses API, ``about`` the facts of an external turn, ``recovery`` what became of
+    the turn after its process was lost."""
 
     actor: Actor
     page_params: TurnPageParams
@@ -63,7 +66,8 @@ class TurnPageData:
     total: int
     responses: Sequence[TurnResponse]
     finding: TurnSearchResult | None
-    about: ExternalTurnFacts | None = None
+    about: ExternalTurnFacts | None
+    recovery: Recovery
 
     @property
     def steps(self) -> Sequence[StepSnapshot]:
@@ -105,19 +109,22 @@ def load(actor: Actor, turn_id: str, params: TurnPageParams) -> TurnPageData:
 
 
 def _page(actor: Actor, params: TurnPageParams, turn: TurnSnapshot, row: TurnRow, target: TurnTarget) -> TurnPageData:
-    marks = landmarks(row)
+    recovery = Recovery(recovery_events(turn.key))
+    marks = landmarks(row, recovery)
     finding = find.search_turn(turn.key, params.find, params.hit) if params.find else None
     start = _start(params, turn, marks, finding)
     steps, total = _visible_steps(params, turn, marks, start)
     responses = turn_responses.responses_of_turn(actor, turn.key) if row.api == "responses" else []
     turn = replace(turn, steps=steps)
     about = external.external_facts(turn, row.source, target.request)
-    return TurnPageData(actor, params, turn, row, target, marks, start, total, responses, finding, about)
+    return TurnPageData(actor, params, turn, row, target, marks, start, total, responses, finding, about, recovery)
 
 
-def landmarks(row: TurnRow) -> Landmarks:
-    """The steps of a turn to jump to: failures, pending calls."""
-    return step_pages.landmarks(row.id, failed=row.counts.errors > 0, waits=row.status not in FINAL)
+def landmarks(row: TurnRow, recovery: Recovery) -> Landmarks:
+    """The steps of a turn to jump to: failures, pending calls, calls in doubt."""
+    goes_on = row.status not in FINAL
+    doubts = recovery.doubts if goes_on else {}
+    return step_pages.landmarks(row.id, failed=row.counts.errors > 0, waits=goes_on, doubts=doubts)
 
 
 def _start(params: TurnPageParams, turn: TurnSnapshot, marks: Landmarks, finding: TurnSearchResult | None) -> int:

@@ -15,7 +15,7 @@ from agents.pages import blocks, step_details
 from agents.pages.blocks import Block, NamedText
 from agents.pages.step_details import StoredCall, StoredMessage
 from agents.record.schemas.content import ToolDef
-from agents.record.schemas.events import LAST_TYPES, Delta, Entry
+from agents.record.schemas.events import LAST_ORDINAL, LAST_TYPES, Delta, Entry
 from agents.record.schemas.turns import ItemSnapshot
 from agents.record.store import agents, items, replay
 from agents.responses.runner.response_state import state_of
@@ -26,6 +26,7 @@ from agents.responses.wire.items import items_json
 from agents.responses.wire.responses import ResponseState, response_chunks
 from agents.responses.wire.stream import ResponseStream
 from agents.uikit import json_view
+from agents.uikit.links import at
 
 _INCOMPLETE = {
     "max_output_tokens": gettext_noop("at the limit of tokens"),
@@ -99,7 +100,7 @@ class TurnResponse:
 
     @property
     def url(self) -> str:
-        return f"/responses/{self.id}/"
+        return at(f"/responses/{self.id}/")
 
 
 def responses_of_turn(actor: Actor, turn: int) -> list[TurnResponse]:
@@ -240,7 +241,7 @@ def as_json(record: ResponseRecord) -> Iterator[bytes]:
 def stream(record: ResponseRecord) -> Iterator[bytes]:
     """The frames of a response's stream so far, in chunks."""
     encoder = ResponseStream(head_of(record))
-    for window in replay.windows(record.turn, (record.first_seq - 1, 1 << 62)):
+    for window in replay.windows(record.turn, (record.first_seq - 1, LAST_ORDINAL)):
         ends = (count for count, entry in enumerate(window, start=1) if _is_last(entry))
         end = next(ends, None)
         yield encoder.feed(window[:end])

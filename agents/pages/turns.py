@@ -39,6 +39,7 @@ from agents.record.schemas.turns import ItemSnapshot, StepSnapshot, TurnSnapshot
 from agents.record.store import agents, replay, sessions, step_pages, turns
 from agents.uikit.access import PageRequest, page
 from agents.uikit.http_responses import turn_reply
+from agents.uikit.links import at, base_url
 
 __all__ = ["VIEWS"]
 
@@ -63,7 +64,7 @@ def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
         "speaker": row.agent_name or row.model,
         "facts": fragments.turn_facts(turn_data.turn, row, turn_data.marks),
         "side": fragments.turn_side(turn_data),
-        "judge_url": f"/turns/{turn_id}/judged/",
+        "judge_url": at(f"/turns/{turn_id}/judged/"),
         "about": about,
         "can_run": "run" in request.actor.actions and about is None,
         "final": turn_data.is_final,
@@ -79,7 +80,7 @@ def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
         **_adjacent_turns(request, turn_data),
         "commands": _code_samples(request, turn_data),
         "lineage": hooks.lineage(request.actor, turn_data.turn.key),
-        "say_url": f"/turns/{turn_id}/say/" if target.agent is None else "",
+        "say_url": at(f"/turns/{turn_id}/say/") if target.agent is None else "",
     }
     is_over = view == "reader" and context["final"] and context["can_run"]
     context["may_continue"] = is_over and _may_continue(turn_data)
@@ -124,7 +125,7 @@ def _adjacent_turns(request: HttpRequest, turn_data: TurnPageData) -> dict[str, 
 
 
 def _link(key: int | None) -> str:
-    return f"/turns/{ids.public(ids.Kind.TURN, key)}/" if key is not None else ""
+    return at(f"/turns/{ids.public(ids.Kind.TURN, key)}/") if key is not None else ""
 
 
 # ------------------------------------------------------------------------------------------- the views
@@ -134,7 +135,7 @@ def reader(page: TurnPageData) -> dict[str, Any]:
     """The messages and steps of a page as HTML."""
     inputs = turn_responses.inputs([response.record for response in page.responses])
     messages = _input_messages(page, inputs) if page.start == 0 else []
-    cards = [html for _, html in sorted(_thread(page, inputs), key=lambda pair: pair[0])]
+    cards = [html for _, html in sorted([*_thread(page, inputs), *_takeovers(page)], key=lambda pair: pair[0])]
     cards += _answer(page)
     if page.finding is not None:
         phrases = page.finding.phrases
@@ -155,8 +156,12 @@ def _input_messages(page: TurnPageData, inputs: Mapping[int, Sequence[ItemSnapsh
     return messages or ([fragments.hidden_message()] if page.about and page.about.is_hidden else [])
 
 
-def _thread(page: TurnPageData, inputs: Mapping[int, Sequence[ItemSnapshot]]) -> Iterator[tuple[float, str]]:
-    """(position, HTML) of the steps, and of the start of each later response."""
+_Placed = tuple[tuple[float, int], str]
+"""HTML with its position among the steps: between them, and by time where several stand between the same ones."""
+
+
+def _thread(page: TurnPageData, inputs: Mapping[int, Sequence[ItemSnapshot]]) -> Iterator[_Placed]:
+    """The steps, and the start of each later response."""
     rendered = rendered_steps(page.steps)
     feedback = hooks.step_feedback(page.actor, page.turn.session, page.turn.key)
     is_foreign = page.about is not None
@@ -168,14 +173,28 @@ def _thread(page: TurnPageData, inputs: Mapping[int, Sequence[ItemSnapshot]]) ->
             feedback_html=feedback.get(step.key, ""),
             depth=depths.get(step.key, 0),
             rendered=step.key in rendered,
+            recovery=page.recovery,
         )
-        yield step.number, fragments.step_card(page.turn, step, context, _streamed_text(page.turn, step))
+        yield (step.number, 0), fragments.step_card(page.turn, step, context, _streamed_text(page.turn, step))
     for response in page.responses:
         if response.number > 1 and page.start <= response.record.first_step <= page.start + len(page.steps):
             yield (
-                response.record.first_step - 0.5,
+                (response.record.first_step - 0.5, response.record.created_at),
                 fragments.response_head(page.turn, response, inputs[response.record.key]),
             )
+
+
+def _takeovers(page: TurnPageData) -> Iterator[_Placed]:
+    """Where the turn was taken over, among the steps of the page."""
+    lines = list(page.recovery.lines(page.steps))
+    if not lines:
+        return
+    steps = page.steps
+    following = step_pages.steps(page.turn.key, steps[-1].number + 1, 1) if steps else ()
+    for line in lines:
+        is_earlier = line.after_step < 0 and bool(steps) and steps[0].number > 0
+        if not is_earlier and not (following and following[0].started_at < line.at):
+            yield (line.number, line.at), fragments.takeover_line(line)
 
 
 def _answer(page: TurnPageData) -> list[str]:
@@ -269,7 +288,7 @@ def _code_samples(request: PageRequest, page: TurnPageData) -> list[CodeSample]:
     if page.about is not None:
         return []
     target = curl.CurlTarget(
-        base_url=request.build_absolute_uri("/")[:-1],
+        base_url=base_url(request),
         agent=ids.public(ids.Kind.AGENT, page.target.agent) if page.target.agent else "",
         session=ids.public(ids.Kind.SESSION, page.turn.session),
         with_key=settings.REQUIRE_LOGIN,
@@ -284,12 +303,23 @@ def _code_samples(request: PageRequest, page: TurnPageData) -> list[CodeSample]:
 # ------------------------------------------------------------------------------------------- acting
 
 
+def _posted(request: PageRequest) -> dict[str, str]:
+    return {name: str(text) for name, text in request.POST.items()}
+
+
 @page("run")
 @require_POST
 def answer(request: PageRequest, turn_id: str) -> HttpResponse:
     """Answer the pending calls of a turn."""
-    posted = {name: str(text) for name, text in request.POST.items()}
-    turn_actions.answer(request.actor, turns.key_of(turn_id), posted)
+    turn_actions.answer(request.actor, turns.key_of(turn_id), _posted(request))
+    return turn_reply(request, turn_id)
+
+
+@page("run")
+@require_POST
+def decide(request: PageRequest, turn_id: str) -> HttpResponse:
+    """Decide what became of the calls of a turn whose process was lost."""
+    turn_actions.decide(request.actor, turns.key_of(turn_id), _posted(request))
     return turn_reply(request, turn_id)
 
 

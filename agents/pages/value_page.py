@@ -25,6 +25,7 @@ from agents.uikit.access import PageRequest, page
 from agents.uikit.highlight import Phrase
 from agents.uikit.http_responses import plain_response
 from agents.uikit.json_tree import TreeBranch
+from agents.uikit.links import at
 
 PAGE_BYTES = 64 * 1024
 """Bytes of a text on a page."""
@@ -34,14 +35,14 @@ PAGE_BYTES = 64 * 1024
 def step_read(request: PageRequest, turn_id: str, step_id: str) -> HttpResponse:
     """A part of a step, ``?part=result``, from byte ``?at=`` on, or as a tree with ``?path=``."""
     source = downloads.step_source(request.actor, turn_id, step_id, request.GET.get("part", ""))
-    return _answer(request, turn_id, source, f"/turns/{turn_id}/steps/{step_id}/")
+    return _answer(request, turn_id, source, at(f"/turns/{turn_id}/steps/{step_id}/"))
 
 
 @page("read")
 def turn_read(request: PageRequest, turn_id: str) -> HttpResponse:
     """The page of an input message of a turn, or of its answer."""
     source = downloads.turn_source(request.actor, turn_id, request.GET.get("part", ""))
-    return _answer(request, turn_id, source, f"/turns/{turn_id}/")
+    return _answer(request, turn_id, source, at(f"/turns/{turn_id}/"))
 
 
 def _answer(request: PageRequest, turn_id: str, source: ByteSource, base: str) -> HttpResponse:

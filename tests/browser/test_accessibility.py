@@ -44,7 +44,7 @@ def pages(caller: Caller) -> list[str]:
     some += [f"{some[0]}?view=timeline", f"{some[0]}?view=raw", f"/sessions/{one['session_id']}/"]
     return [
         *("/logs/", "/logs/?q=status:failed", "/logs/?q=nothing_is_called_so", "/agents/"),
-        *("/", "/?period=1h", "/prices/", f"/agents/{one['agent_id']}/revisions/"),
+        *("/", "/?period=1h", "/prices/", "/health/", f"/agents/{one['agent_id']}/revisions/"),
         *("/keys/", f"/agents/{one['agent_id']}/", *some),
         *("/connect/", "/connect/?with=claude-code&since=0", *elsewhere_pages(caller)),
     ]

@@ -90,9 +90,11 @@ def test_an_answer_is_had_without_scripts(open_page: Open) -> None:
     page.get_by_role("region", name="Try it").get_by_role("textbox").fill("Hello there!")
     page.get_by_role("button", name="Send").first.click()
     expect(page).to_have_url(TURN)
-    eventually(lambda: page.reload() and page.locator("[data-turn-status=completed]").count())
+    more = page.get_by_role("textbox", name="Continue the conversation")
+    eventually(lambda: page.reload() and more.is_visible())  # a page that is read as its turn ends has it not yet
+    expect(page.locator("[data-turn-status=completed]")).to_have_count(1)
     expect(page.get_by_role("main")).to_contain_text("I am a scripted model")
-    page.get_by_role("textbox", name="Continue the conversation").fill("And again.")
+    more.fill("And again.")
     page.get_by_role("button", name="Send").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("And again.")
 

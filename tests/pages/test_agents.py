@@ -131,6 +131,15 @@ def test_it_shows_the_configuration_readably_and_as_json(client: Client, me: Act
         assert part in read
 
 
+def test_it_says_what_becomes_of_turns_without_their_process(client: Client, me: Actor) -> None:
+    told = {
+        resumes: words(client.get(f"/agents/{make_agent(me, resume_runs=resumes).public_id}/").content.decode())
+        for resumes in (None, True, False)
+    }
+    assert ["turns go on" in told[each] for each in (None, True, False)] == [False, True, False]
+    assert ["turns end as interrupted" in told[each] for each in (None, True, False)] == [False, False, True]
+
+
 def test_it_lists_its_sessions_newest_first(client: Client, me: Actor) -> None:
     record = make_agent(me, name="support")
     for name in ("old", "new"):

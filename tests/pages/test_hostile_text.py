@@ -54,8 +54,9 @@ from agents.record.schemas.events import (
     TurnStarted,
 )
 from agents.record.store import agents, recorder, sessions, start_turn
+from agents.record.store.new_responses import NewResponse
 from agents.record.store.recorder import TurnRef
-from agents.record.store.start_turn import NewResponse, NewTurn
+from agents.record.store.start_turn import NewTurn
 from tests.support.depth import deep
 from tests.support.inprocess import collect_static, inline_service
 from tests.support.pages.markup import VOID, words

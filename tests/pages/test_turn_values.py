@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from agents.base import ids
@@ -201,8 +202,9 @@ def test_it_asks_the_store_a_fixed_number_of_times(
 ) -> None:
     short, long = make_turn(me), run_of(me, 60)
     get(client, short)
+    most = 28 if connection.vendor == "sqlite" else 30  # where the feed stands is asked in three
     for made in (short, long):
-        with django_assert_max_num_queries(28):
+        with django_assert_max_num_queries(most):
             get(client, made)
 
 

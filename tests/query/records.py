@@ -50,6 +50,11 @@ class Happened(Counted):
     ended_us: int | None = None
     duration_us: int | None = None
     model: str = ""
+    undecided: bool = False
+
+    def progress(self) -> tuple[str, ...]:
+        """The values of ``is:`` that say how far it is."""
+        return _MARKS.get(self.status, ()) + (("undecided",) if self.undecided else ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +82,7 @@ class StepRecord(Happened, Judged):
     @property
     def marks(self) -> tuple[str, ...]:
         """The values of ``is:``."""
-        return _MARKS.get(self.status, ()) + (("truncated",) if self.finish in TRUNCATING else ())
+        return self.progress() + (("truncated",) if self.finish in TRUNCATING else ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +95,7 @@ class ResponseRecord(Happened):
 
     @property
     def marks(self) -> tuple[str, ...]:
-        return _MARKS.get(self.status, ()) + (("truncated",) if self.cut else ())
+        return self.progress() + (("truncated",) if self.cut else ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +123,7 @@ class TurnRecord(Happened, Judged):
     @property
     def marks(self) -> tuple[str, ...]:
         cut = ("truncated",) if self.stop_reason in TRUNCATING else ()
-        return _MARKS.get(self.status, ()) + cut + (("sanitized",) if self.sanitized else ())
+        return self.progress() + cut + (("sanitized",) if self.sanitized else ())
 
     @property
     def metadata_text(self) -> str:

@@ -21,6 +21,7 @@ from agents.logs.schemas.rows import TurnRow
 from agents.uikit import format
 from agents.uikit.access import PageRequest, page
 from agents.uikit.elements import type_label
+from agents.uikit.links import at
 from agents.uikit.text_diff import DiffPart, diff
 
 WINDOW = 100
@@ -66,7 +67,7 @@ def compare_page(request: PageRequest, turn_id: str, other_id: str) -> HttpRespo
         "rows": rows[start : start + WINDOW],
         "same": not any(row.kind != "same" for row in rows),
         "only": only,
-        "swapped": f"/turns/{other_id}/compare/{turn_id}/",
+        "swapped": at(f"/turns/{other_id}/compare/{turn_id}/"),
         "earlier": _query(only, max(start - WINDOW, 0)) if start else "",
         "later": _query(only, start + WINDOW) if start + WINDOW < len(rows) else "",
         "all_url": "?",
@@ -104,7 +105,7 @@ def _head(letter: str, row: TurnRow, fork: int | None) -> ComparedTurn:
     if fork is not None:
         relation = gettext("the fork") if fork == row.id else gettext("what was forked")
     title = " ".join(row.input_preview.split())[:120]
-    return ComparedTurn(letter, f"/turns/{ids.public(ids.Kind.TURN, row.id)}/", title, row, relation)
+    return ComparedTurn(letter, at(f"/turns/{ids.public(ids.Kind.TURN, row.id)}/"), title, row, relation)
 
 
 # ------------------------------------------------------------------------------------------- the facts
@@ -304,7 +305,7 @@ def _row(comparison: Comparison, pair: StepPair) -> ComparedStepRow:
 def _row_side(turn: TurnRow, side: StepSide | None) -> RowSide | None:
     if side is None:
         return None
-    url = f"/turns/{ids.public(ids.Kind.TURN, turn.id)}/"
+    url = at(f"/turns/{ids.public(ids.Kind.TURN, turn.id)}/")
     start = (side.place - 1) // 500 * 500
     return RowSide(
         url=f"{url}{f'?from={start}' if start else ''}#step-{side.place - 1}",

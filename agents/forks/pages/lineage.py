@@ -13,6 +13,7 @@ from agents.base.access import Actor
 from agents.forks.schemas.forks import ForkChanges
 from agents.record.store import forks
 from agents.record.store.forks import ForkRecord
+from agents.uikit.links import at
 
 _MAX_MODEL_CHARS = 60
 """Characters of a model's name in a sentence."""
@@ -58,8 +59,8 @@ def lineage(actor: Actor, turn: int) -> Lineage:
 
 def _related(record: ForkRecord, other: int | None, turn: int) -> RelatedTurn:
     """``other`` is the turn at the other end of a fork, seen from ``here``."""
-    url = f"/turns/{ids.public(ids.Kind.TURN, other)}/" if other is not None else ""
-    source = f"/turns/{ids.public(ids.Kind.TURN, record.source)}/" if record.source is not None else ""
+    url = at(f"/turns/{ids.public(ids.Kind.TURN, other)}/") if other is not None else ""
+    source = at(f"/turns/{ids.public(ids.Kind.TURN, record.source)}/") if record.source is not None else ""
     fork = ids.public(ids.Kind.TURN, record.turn)
     return RelatedTurn(
         url=url,

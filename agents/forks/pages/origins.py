@@ -9,6 +9,7 @@ from agents.base import ids
 from agents.forks.comparison import content
 from agents.forks.comparison.turns import origin_of
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
+from agents.uikit.links import at
 
 _LABELS = {
     "taken_over": gettext_noop("taken over"),
@@ -32,4 +33,4 @@ def label_of(how: str) -> str:
 
 def fork_url(turn: TurnSnapshot, step: StepSnapshot) -> str:
     """Where a turn is forked from a step, once it is over or waits."""
-    return f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/fork/?step={ids.public(ids.Kind.STEP, step.key)}"
+    return at(f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/fork/?step={ids.public(ids.Kind.STEP, step.key)}")

@@ -7,10 +7,8 @@ first byte; a batch that cannot be read later aborts the connection, so that no 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar
+from collections.abc import AsyncIterator
+from typing import ClassVar
 
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -19,67 +17,20 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
 from agents.base import ids
-from agents.base.access import Actor
 from agents.base.api.parameters import QUERY, ZONE, flag, names
 from agents.base.api.views import ApiView, Awaited
-from agents.base.errors import InvalidRequest, NotFound
 from agents.base.reading import read
 from agents.base.timestamps import to_datetime
-from agents.llama_stack.wire import turn_json
+from agents.logs.runner.export_requests import ExportRequest, encoders, read_request
 from agents.logs.store import export
 from agents.logs.store.export import ExportBatch
 from agents.logs.wire.export import (
     TURN_FORMATS,
     TYPES,
-    RowEncoder,
-    encoder,
     file_ending,
-    line,
     media_type,
-    read_format,
-    with_turn,
 )
-from agents.query import parser
-from agents.query.tree import Level, Query
-from agents.record.schemas.records import TurnRecord
-from agents.record.store import read_turns, turn_records
-
-TRUE, FALSE = frozenset({"1", "true", "yes"}), frozenset({"", "0", "false", "no"})
-
-
-@dataclass(frozen=True, slots=True)
-class ExportRequest:
-    """The parameters of an export; with ``full_turns`` each row includes its turn."""
-
-    actor: Actor
-    query: Query
-    format: str
-    encoder: RowEncoder
-    full_turns: bool = False
-
-
-def read_request(actor: Actor, level: Level, params: Mapping[str, str]) -> ExportRequest:
-    """Read the parameters of a request. Raises InvalidRequest with the name of the wrong one."""
-    query = parser.read(params.get("q", ""), now_us=ids.now_us(), zone=params.get("tz") or "UTC", level=level)
-    format_, full_turns = read_format(params.get("format", "")), _flag(params, "whole")
-    if format_ in TURN_FORMATS and level == "turn" and not params.get("fields"):
-        return ExportRequest(actor, query, format_, RowEncoder(b"", _no_rows), full_turns=True)
-    if full_turns and (format_ != "jsonl" or level != "turn" or params.get("fields")):
-        raise InvalidRequest("whole: only turns as jsonl, with all their fields, can be had whole.", param="whole")
-    fields = [name.strip() for name in params.get("fields", "").split(",") if name.strip()]
-    row_encoder = encoder(format_, level, fields, bom=_flag(params, "bom"))
-    return ExportRequest(actor, query, format_, row_encoder, full_turns)
-
-
-def _no_rows(rows: Sequence[Any]) -> bytes:
-    return b""
-
-
-def _flag(params: Mapping[str, str], name: str) -> bool:
-    text = params.get(name, "").lower()
-    if text not in TRUE | FALSE:
-        raise InvalidRequest(f"{name}: true or false.", param=name)
-    return text in TRUE
+from agents.query.tree import Level
 
 
 async def answer(export_request: ExportRequest) -> HttpResponseBase:
@@ -101,7 +52,7 @@ async def _chunks(export_request: ExportRequest, first: ExportBatch) -> AsyncIte
         yield export_request.encoder.head
     batch = first
     while True:
-        for work in _encoders(export_request, batch):
+        for work in encoders(export_request, batch.rows):
             chunk = await read(work)
             if chunk:
                 yield chunk
@@ -111,46 +62,6 @@ async def _chunks(export_request: ExportRequest, first: ExportBatch) -> AsyncIte
     tail = await read(export_request.encoder.tail)
     if tail:
         yield tail
-
-
-def _encoders(export_request: ExportRequest, batch: ExportBatch) -> Iterator[Callable[[], bytes]]:
-    """Yield functions that encode a batch; full turns one by one, as each may be large."""
-    if export_request.full_turns:
-        turn_format = TURN_FORMATS.get(export_request.format)
-        encode_turn = partial(_turn, turn_format.encode) if turn_format else _with_turn
-        yield from (partial(encode_turn, export_request.actor, row) for row in batch.rows)
-    elif batch.rows:
-        yield partial(export_request.encoder.encode, batch.rows)
-
-
-def _with_turn(actor: Actor, row: Any) -> bytes:
-    """Encode a row with its full turn; nothing where that was deleted meanwhile."""
-    try:
-        turn = read_turns.turn(actor, row.id)
-        return with_turn(line(row), turn_json(turn), turn_records.encoded(turn_records.of_snapshot(actor, turn)))
-    except NotFound:
-        return b""
-
-
-def _turn(encode: Callable[[TurnRecord], bytes], actor: Actor, row: Any) -> bytes:
-    """Encode a turn in a format of full turns; nothing where it was deleted meanwhile."""
-    try:
-        return encode(turn_records.read(actor, row.id))
-    except NotFound:
-        return b""
-
-
-def sync_chunks(export_request: ExportRequest) -> Iterator[bytes]:
-    """Yield the same without asyncio, for a command that writes a file."""
-    yield export_request.encoder.head
-    after: int | None = None
-    while True:
-        batch = export.batch(export_request.actor, export_request.query, after)
-        yield from (work() for work in _encoders(export_request, batch))
-        if batch.after is None:
-            break
-        after = batch.after
-    yield export_request.encoder.tail()
 
 
 # ---------------------------------------------------------------------------------------------- routes

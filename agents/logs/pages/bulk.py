@@ -39,6 +39,7 @@ from agents.query.tree import Query
 from agents.record.schemas.tags import TagNames
 from agents.uikit import format
 from agents.uikit.access import PageRequest, page
+from agents.uikit.links import at
 
 MAX_CHOSEN = 1_000
 """Rows that can be chosen one by one."""
@@ -173,14 +174,14 @@ def _compare(params: BulkParams) -> HttpResponse:
     if params.tab.level != "turn" or params.everything or len(params.public) != 2:
         raise InvalidRequest(_("Choose exactly two turns to compare them."), param="ids")
     older, newer = sorted(params.public)
-    return redirect(f"/turns/compare/?{urlencode({'a': older, 'b': newer})}")
+    return redirect(at(f"/turns/compare/?{urlencode({'a': older, 'b': newer})}"))
 
 
 def _export(request: PageRequest, params: BulkParams) -> HttpResponseBase:
     form = read_format(request.POST.get("format", ""))
     if params.everything:
         values = {"level": params.tab.level, "q": params.query.text, "format": form}
-        return redirect(f"/logs/export/?{urlencode(values)}")
+        return redirect(at(f"/logs/export/?{urlencode(values)}"))
     row_encoder = encoder(form, params.tab.level)
     body = row_encoder.head + row_encoder.encode(
         rows.of(params.tab.level, _visible_keys(params.actor, params.tab, params.keys))

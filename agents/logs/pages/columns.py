@@ -85,7 +85,7 @@ COLUMNS: dict[Level, tuple[Column, ...]] = {
         _TAGS,
         _FIRST_TOKEN,
         _SOURCE,
-        _STATE,
+        replace(_STATE, cell="turn_state"),
     ),
     "session": (
         _STARTED,

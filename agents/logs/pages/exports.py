@@ -8,6 +8,7 @@ from agents.base.api.views import Awaited
 from agents.base.errors import InvalidRequest
 from agents.logs.api import exports
 from agents.logs.pages.numbers import zone_of
+from agents.logs.runner import export_requests
 from agents.query.tree import Level
 from agents.uikit.access import PageRequest, page
 
@@ -21,5 +22,5 @@ def log_export(request: PageRequest) -> HttpResponseBase:
     if level is None:
         raise InvalidRequest(f"level: say one of {', '.join(exports.LEVELS)}.", param="level")
     params = {name: str(text) for name, text in request.GET.items()}
-    export_request = exports.read_request(request.actor, level, {**params, "tz": zone_of(request)})
+    export_request = export_requests.read_request(request.actor, level, {**params, "tz": zone_of(request)})
     return Awaited(lambda: exports.answer(export_request))

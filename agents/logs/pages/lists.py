@@ -10,6 +10,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from agents.base import ids
 from agents.query.tree import Level
+from agents.uikit.links import at
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +32,21 @@ class ListTab:
         return f"{self.path}?{urlencode(values)}" if values else self.path
 
 
-LOGS = ListTab("/logs/", "turn", gettext_noop("Turns"))
-SESSIONS = ListTab("/sessions/", "session", gettext_noop("Sessions"))
-STEPS = ListTab("/steps/", "step", gettext_noop("Steps"))
-RESPONSES = ListTab("/responses/", "response", gettext_noop("Responses"))
+LOGS = ListTab(at("/logs/"), "turn", gettext_noop("Turns"))
+SESSIONS = ListTab(at("/sessions/"), "session", gettext_noop("Sessions"))
+STEPS = ListTab(at("/steps/"), "step", gettext_noop("Steps"))
+RESPONSES = ListTab(at("/responses/"), "response", gettext_noop("Responses"))
 ALL = (LOGS, SESSIONS, STEPS, RESPONSES)
 LIST_OF_LEVEL: dict[str, ListTab] = {tab.level: tab for tab in ALL}
 """By the level of their rows; a level comes from a request, so it may be any text."""
 
 _PAGES = {
-    ids.Kind.TURN: "/turns/{}/",
-    ids.Kind.SESSION: "/sessions/{}/",
-    ids.Kind.STEP: "/steps/{}/",
-    ids.Kind.AGENT: "/agents/{}/",
+    ids.Kind.TURN: at("/turns/{}/"),
+    ids.Kind.SESSION: at("/sessions/{}/"),
+    ids.Kind.STEP: at("/steps/{}/"),
+    ids.Kind.AGENT: at("/agents/{}/"),
 }
-_OPENAI = {"resp": "/responses/{}/", "conv": "/conversations/{}/"}
+_OPENAI = {"resp": at("/responses/{}/"), "conv": at("/conversations/{}/")}
 
 
 def url_of_id(text: str) -> str:

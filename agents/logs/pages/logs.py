@@ -23,6 +23,8 @@ from agents.query import chips, describe, parser, writer
 from agents.query.fields import FIELDS
 from agents.query.tree import Query
 from agents.uikit.access import PageRequest, page
+from agents.uikit.kept_numbers import come_later
+from agents.uikit.links import at, base_url
 
 PAGE = 50
 _KINDS = {"session": ids.Kind.SESSION, "turn": ids.Kind.TURN, "response": ids.Kind.RESPONSE, "step": ids.Kind.STEP}
@@ -83,10 +85,15 @@ def list_page(request: PageRequest, tab: ListTab) -> HttpResponse:
     if target := url_of_id(text):
         return redirect(target)
     try:
-        query = parser.read(text, now_us=ids.now_us(), zone=zone_of(request), level=tab.level)
-        ranged = _with_range(request, query)
-    except QuerySyntax as syntax_error:
-        return render(request, "logs/list.html", _query_error(tab, text, syntax_error), status=400)
+        return _list_of(request, tab, text)
+    except QuerySyntax as error:  # it cannot be read, or SQLite finds it nested too deeply
+        return render(request, "logs/list.html", _query_error(tab, text, error), status=400)
+
+
+def _list_of(request: PageRequest, tab: ListTab, text: str) -> HttpResponse:
+    """Render the list of a query. Raises QuerySyntax."""
+    query = parser.read(text, now_us=ids.now_us(), zone=zone_of(request), level=tab.level)
+    ranged = _with_range(request, query)
     if ranged is not None:
         return redirect(tab.link(ranged))
     params = ListParams(tab, query, *(_key(request, tab, name) for name in ("after", "before")))
@@ -113,7 +120,7 @@ def _page(request: PageRequest, params: ListParams) -> HttpResponse:
         **saved_views.menu(request, tab.level, query.text),
         "can_run": "run" in request.actor.actions,
         "select_mode": "select" in request.GET,
-        "export_url": f"/logs/export/?{urlencode({'level': tab.plural, 'q': query.text})}",
+        "export_url": at(f"/logs/export/?{urlencode({'level': tab.plural, 'q': query.text})}"),
         "select_url": tab.link(query.text, select="1"),
         **_paging(params, keys_page),
         **_subscription(params, keys_page, cursor),
@@ -193,20 +200,21 @@ def _bar(request: PageRequest, params: ListParams) -> dict[str, Any]:
         "fixed": tab.link(absolute) if absolute else "",
         "columns": list_columns,
         "hidden": hidden_positions(list_columns),
-        "base_url": request.build_absolute_uri("/")[:-1],
+        "base_url": base_url(request),
         "needs_key": settings.REQUIRE_LOGIN,
         "examples": _examples(tab),
         "fields": FIELDS.values(),
-        "numbers_url": f"/logs/numbers/?{urlencode({'level': tab.level, 'q': _absolute_text(query) or query.text})}",
+        "numbers_url": at(
+            f"/logs/numbers/?{urlencode({'level': tab.level, 'q': _absolute_text(query) or query.text})}"
+        ),
         **_numbers(request, params),
     }
 
 
 def _numbers(request: PageRequest, params: ListParams) -> dict[str, Any]:
-    """A browser with JavaScript has set its zone as a cookie, and fetches the numbers after the rows."""
-    if "tz" in request.COOKIES:
-        return numbers.pending_numbers(params.tab, params.query)
-    return numbers.list_numbers(request.actor, params.tab, params.query, zone_of(request))
+    if come_later(request, params.tab.level):
+        return numbers.pending_numbers(request, params.tab, params.query)
+    return numbers.kept_list_numbers(request, params.tab, params.query)
 
 
 def _paging(params: ListParams, page: listing.KeyPage) -> dict[str, str]:

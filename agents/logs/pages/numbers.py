@@ -22,6 +22,7 @@ from agents.logs.store import numbers
 from agents.query import parser
 from agents.query.tree import Level, Query
 from agents.uikit.access import PageRequest, page
+from agents.uikit.kept_numbers import kept_numbers, url_with_numbers
 
 BY: Mapping[Level, Sequence[str]] = {
     "turn": ("status", "agent", "model", "type", "tool", "source", "user", "tag"),
@@ -37,7 +38,7 @@ def log_numbers(request: PageRequest) -> HttpResponse:
     """Render the numbers of a list alone, for the script that inserts them into the page."""
     tab = tab_of(request)
     query = parser.read(request.GET.get("q", ""), now_us=ids.now_us(), zone=zone_of(request), level=tab.level)
-    context = {"place": tab, "text": query.text, **list_numbers(request.actor, tab, query, zone_of(request))}
+    context = {"place": tab, "text": query.text, **kept_list_numbers(request, tab, query)}
     return render(request, "logs/_numbers.html", context)
 
 
@@ -58,6 +59,13 @@ def zone_of(request: PageRequest) -> str:
         return "UTC"
 
 
+def kept_list_numbers(request: PageRequest, tab: ListTab, query: Query) -> dict[str, Any]:
+    """Return the context of `list_numbers`, which may have been counted a while ago."""
+    actor, zone = request.actor, zone_of(request)
+    counted = kept_numbers.counted(actor, tab.level, (query.text, zone), lambda: list_numbers(actor, tab, query, zone))
+    return {**counted.numbers, "counted": counted}
+
+
 def list_numbers(actor: Actor, tab: ListTab, query: Query, zone: str) -> dict[str, Any]:
     """Return the facets, histogram and sums of a list; ``slow`` is the message where counting took too long."""
     empty: dict[str, Any] = {"ready": True, "slow": "", "histogram": None, "sums": None, "suggestions": ()}
@@ -76,7 +84,7 @@ def list_numbers(actor: Actor, tab: ListTab, query: Query, zone: str) -> dict[st
     }
 
 
-def pending_numbers(tab: ListTab, query: Query) -> dict[str, Any]:
+def pending_numbers(request: PageRequest, tab: ListTab, query: Query) -> dict[str, Any]:
     """Return the placeholders until the numbers arrive."""
-    empty = {"ready": False, "slow": "", "histogram": None, "sums": None}
+    empty = {"ready": False, "slow": "", "histogram": None, "sums": None, "count_url": url_with_numbers(request)}
     return {**empty, "facets": facets(query, {}, tab.link), "suggestions": suggest.fields()}

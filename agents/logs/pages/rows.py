@@ -23,6 +23,7 @@ from agents.query.tree import FreeText, Level, Query, SearchPhrase, leaves
 from agents.responses.wire import citations
 from agents.uikit import format, highlight
 from agents.uikit.highlight import Phrase, SearchPhrases, TextPart
+from agents.uikit.links import at
 from agents.uikit.templates import macro
 
 _MAX_ERROR = 300
@@ -125,15 +126,15 @@ def turn_view(
     return RowView(
         row,
         id=turn_id,
-        url=f"/turns/{turn_id}/{turn_params}",
-        peek=f"/turns/{turn_id}/peek/{turn_params}",
+        url=at(f"/turns/{turn_id}/{turn_params}"),
+        peek=at(f"/turns/{turn_id}/peek/{turn_params}"),
         first=highlight.text_parts(row.input_preview, searched.input),
         last=highlight.snippet(snippet.text, searched.output, _SNIPPET_CHARS)
         if snippet
         else highlight.text_parts(output, phrases),
         snippet=snippet,
         strip=step_sparkline.strip(row, elapsed_ms),
-        running=row.status in _RUNNING,
+        running=row.status in _RUNNING and not row.undecided,
         elapsed_ms=elapsed_ms,
     )
 
@@ -143,8 +144,8 @@ def response_view(row: ResponseRow, searched: SearchPhrases, turn_params: str = 
     return RowView(
         row,
         id=row.id,
-        url=f"/responses/{row.id}/",
-        peek=f"/turns/{ids.public(ids.Kind.TURN, row.turn_id)}/peek/{turn_params}",
+        url=at(f"/responses/{row.id}/"),
+        peek=at(f"/turns/{ids.public(ids.Kind.TURN, row.turn_id)}/peek/{turn_params}"),
         first=highlight.text_parts(row.input_preview, searched.input),
         last=highlight.text_parts(output, phrases),
         running=row.status in _RUNNING,
@@ -158,7 +159,9 @@ def step_view(row: StepRow, searched: SearchPhrases, turn_params: str = "") -> R
         row,
         id=ids.public(ids.Kind.STEP, row.id),
         url=step_url(row),
-        peek=f"/turns/{ids.public(ids.Kind.TURN, row.turn_id)}/peek/?{urlencode(_step_params(row))}#step-{row.number}",
+        peek=at(
+            f"/turns/{ids.public(ids.Kind.TURN, row.turn_id)}/peek/?{urlencode(_step_params(row))}#step-{row.number}"
+        ),
         first=highlight.text_parts(row.input_preview, searched.input),
         last=highlight.text_parts(output, phrases),
         running=row.status in _RUNNING,
@@ -173,7 +176,7 @@ def _step_params(row: StepRow) -> dict[str, int]:
 def step_url(row: StepRow) -> str:
     """Return the URL of a step on the page of its turn."""
     start = turn_summary.window_query(row.number // turn_summary.PAGE_STEPS * turn_summary.PAGE_STEPS)
-    return f"/turns/{ids.public(ids.Kind.TURN, row.turn_id)}/{start}#step-{row.number}"
+    return at(f"/turns/{ids.public(ids.Kind.TURN, row.turn_id)}/{start}#step-{row.number}")
 
 
 def session_view(row: SessionRow, searched: SearchPhrases, turn_params: str = "") -> RowView:
@@ -183,8 +186,8 @@ def session_view(row: SessionRow, searched: SearchPhrases, turn_params: str = ""
     return RowView(
         row,
         id=ids.public(ids.Kind.SESSION, row.id),
-        url=f"/sessions/{ids.public(ids.Kind.SESSION, row.id)}/",
-        peek=f"/turns/{ids.public(ids.Kind.TURN, last_turn.id)}/peek/{turn_params}" if last_turn else "",
+        url=at(f"/sessions/{ids.public(ids.Kind.SESSION, row.id)}/"),
+        peek=at(f"/turns/{ids.public(ids.Kind.TURN, last_turn.id)}/peek/{turn_params}") if last_turn else "",
         first=highlight.text_parts(last_turn.input_preview, searched.input) if last_turn else [],
         last=highlight.text_parts(output, phrases) if output else [],
         metadata=[(name, value) for name, value in row.metadata.items() if name != "name"][:3],

@@ -11,6 +11,7 @@ from agents.logs.schemas.rows import TurnRow
 from agents.record.schemas.events import ErrorInfo
 from agents.record.schemas.turns import TurnSnapshot
 from agents.record.store.step_pages import Landmarks
+from agents.uikit.links import at
 
 PAGE_STEPS = 200
 """Steps on one page of a turn."""
@@ -22,13 +23,15 @@ _REASONS = {
     "violation": gettext_noop("stopped by a shield"),
     "max_infer_iters": gettext_noop("at the limit of rounds"),
     "out_of_tokens": gettext_noop("at the limit of tokens"),
+    "decision_timeout": gettext_noop("nobody decided in time what became of its call"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class TurnSummary:
     """The summary of a turn. ``failure`` and ``waiting`` are the URLs of the step that failed first and of the
-    call that waits, ``failures`` the number that failed; ``reason`` is why it ended, unless in the usual way."""
+    call that waits, ``failures`` the number that failed; ``reason`` is why it ended, unless in the usual way.
+    ``doubtful`` is the URL of the call whose process was lost, and about which somebody has to decide."""
 
     running: bool
     duration_ms: float | None
@@ -37,6 +40,7 @@ class TurnSummary:
     failure: str
     waiting: str
     failures: int
+    doubtful: str = ""
 
 
 def summary(turn: TurnSnapshot, row: TurnRow, marks: Landmarks | None = None) -> TurnSummary:
@@ -44,13 +48,14 @@ def summary(turn: TurnSnapshot, row: TurnRow, marks: Landmarks | None = None) ->
     marks = marks or landmarks(turn)
     waits = marks.waiting is not None and row.status == "awaiting_input"
     return TurnSummary(
-        running=row.status in LIVE,
-        duration_ms=_duration_ms(row, marks.waiting_since),
+        running=row.status in LIVE and marks.doubtful is None,
+        duration_ms=_duration_ms(row, marks),
         error=error_text(row.error),
         reason="" if row.error else _reason(row),
         failure=step_url(turn, marks.failed) if marks.failed is not None else "",
         waiting=step_url(turn, marks.waiting) if waits and marks.waiting is not None else "",
         failures=row.counts.errors,
+        doubtful=step_url(turn, marks.doubtful) if marks.doubtful is not None else "",
     )
 
 
@@ -70,17 +75,17 @@ def _reason(row: TurnRow) -> str:
     return gettext(_REASONS[stop_reason]) if stop_reason in _REASONS else stop_reason.removeprefix(row.status).strip()
 
 
-def _duration_ms(row: TurnRow, waiting_since: int | None) -> float | None:
+def _duration_ms(row: TurnRow, marks: Landmarks) -> float | None:
     """Return the turn's duration: in all, so far, or until it began to wait."""
     if row.status in LIVE:
-        return max((ids.now_us() - row.started_at) / 1000, 0.0)
-    if row.duration_ms is None and waiting_since is not None:
-        return (waiting_since - row.started_at) / 1000
+        return max(((marks.doubtful_since or ids.now_us()) - row.started_at) / 1000, 0.0)
+    if row.duration_ms is None and marks.waiting_since is not None:
+        return (marks.waiting_since - row.started_at) / 1000
     return row.duration_ms
 
 
 def turn_url(turn: TurnSnapshot) -> str:
-    return f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/"
+    return at(f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/")
 
 
 def step_url(turn: TurnSnapshot, number: int) -> str:

@@ -39,12 +39,16 @@ class Counts(WireOutput):
 
 
 class TurnRow(WireOutput):
+    """A turn in a list. ``undecided``: it waits for somebody to decide what became of a call whose process was
+    lost."""
+
     id: TurnKey
     agent_id: AgentKey | None
     agent_name: str
     session_id: SessionKey
     session_name: str
     status: TurnStatus
+    undecided: bool = False
     stop_reason: str | None
     source: str
     api: str

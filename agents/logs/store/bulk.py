@@ -17,7 +17,7 @@ from agents.base.store.writer import writer
 from agents.logs.store import export, listing
 from agents.query.tree import Level, Query
 from agents.record.models.agents import Session
-from agents.record.models.choices import LIVE
+from agents.record.models.choices import LIVE, TurnStatus
 from agents.record.models.turns import Response, Step, Turn
 from agents.record.store import deletion, removal, tags, targets
 from agents.record.store.targets import RecordTarget
@@ -112,8 +112,9 @@ def _runnable(actor: Actor, level: Level, keys: Sequence[int]) -> list[RecordTar
     return [RecordTarget(*row) for row in parents_and_keys]
 
 
-def delete(actor: Actor, level: Level, keys: Sequence[int]) -> BulkResult:
-    """Delete sessions and turns for good. Turns that continue a deleted one stay."""
+def delete(actor: Actor, level: Level, keys: Sequence[int], *, spared: Sequence[TurnStatus] = LIVE) -> BulkResult:
+    """Delete sessions and turns for good. Turns that continue a deleted one stay, and so do turns with a status of
+    ``spared``."""
     if level not in ("session", "turn"):
         raise InvalidRequest("level: only turns and sessions can be deleted.", param="level")
     allowed = [target.key for target in _runnable(actor, level, keys)]
@@ -127,7 +128,7 @@ def delete(actor: Actor, level: Level, keys: Sequence[int]) -> BulkResult:
             else:
                 removal.empty(key)
                 rows[key] = removal.ROWS_PER_JOB
-    done += sum(writer.write(partial(_delete, level, batch)) for batch in removal.batches(rows))
+    done += sum(writer.write(partial(_delete, level, batch, spared)) for batch in removal.batches(rows))
     return BulkResult(done, running=len(allowed) - done, closed=len(keys) - len(allowed))
 
 
@@ -139,11 +140,11 @@ def _rows(level: Level, keys: list[int]) -> dict[int, int]:
     return dict.fromkeys(keys, 0) | dict(rows)
 
 
-def _delete(level: Level, keys: list[int]) -> int:
+def _delete(level: Level, keys: list[int], spared: Sequence[TurnStatus]) -> int:
     """Delete those that do not run, and return their number."""
     if level == "session":
         return _delete_sessions(keys)
-    rows = Turn.objects.unscoped("checked").filter(pk__in=keys).exclude(status__in=LIVE)
+    rows = Turn.objects.unscoped("checked").filter(pk__in=keys).exclude(status__in=spared)
     sessions = dict(rows.values_list("pk", "session_id"))
     deletion.delete_turns(list(sessions))
     for session in set(sessions.values()):

@@ -1,4 +1,4 @@
-"""Seal turns with their steps and responses into column segments, in the background.
+"""Seal turns with their steps and responses into column segments, in the background of the process that leads.
 
 Young turns are sealed in small segments, which are merged when there are enough for a large one; a
 segment is rebuilt when many of its turns have changed. A segment is read in one snapshot outside the
@@ -159,8 +159,8 @@ def _replace(old: Sequence[_Live], low: int, high: int) -> bool:
     whether they are live now: another process may have been first."""
     from agents.logs.store.numbers import snapshot
 
+    seq = changes.latest()  # before the snapshot, which would not have what is committed meanwhile
     with snapshot.reading(READ_S):
-        seq = changes.latest()
         new_segments = [(start, end, turns, _columns(start, end)) for start, end, turns in _ranges(low, high)]
     try:
         keys = [

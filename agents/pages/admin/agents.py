@@ -26,6 +26,7 @@ from agents.uikit.admin.base import ManagedAdmin
 from agents.uikit.admin.column_mixins import TimestampColumns
 from agents.uikit.admin.current_actor import actor_of
 from agents.uikit.admin.row_limits import count_label
+from agents.uikit.links import at
 
 if TYPE_CHECKING:
     _FormSet = BaseInlineFormSet[AgentRevision, Agent, Any]
@@ -89,7 +90,19 @@ class AgentAdmin(TimestampColumns, ManagedAdmin):
     list_filter = (SinceFilter, SourceFilter)
     search_help_text = _("A public id, or a part of the name or the model.")
     fieldsets = (
-        (None, {"fields": ("name", "model", "instructions", "max_infer_iters", "enable_session_persistence")}),
+        (
+            None,
+            {
+                "fields": (
+                    "name",
+                    "model",
+                    "instructions",
+                    "max_infer_iters",
+                    "enable_session_persistence",
+                    "resume_runs",
+                )
+            },
+        ),
         (
             _("Tools and shields"),
             {"fields": ("toolgroups", "client_tools", "tool_config", "input_shields", "output_shields")},
@@ -102,7 +115,7 @@ class AgentAdmin(TimestampColumns, ManagedAdmin):
         return rows.filter(Q(name__icontains=text) | Q(model__icontains=text))
 
     def view_on_site(self, obj: Any) -> str:
-        return f"/agents/{ids.public(Kind.AGENT, obj.pk)}/"
+        return at(f"/agents/{ids.public(Kind.AGENT, obj.pk)}/")
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
         return self.inlines if obj else ()

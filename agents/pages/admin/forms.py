@@ -48,6 +48,12 @@ class AgentForm(_AgentForm):
         label=gettext_lazy("Sessions persist"),
         help_text=gettext_lazy("Without it a session may be deleted a day after it was made."),
     )
+    resume_runs = forms.NullBooleanField(
+        label=gettext_lazy("Turns go on"),
+        help_text=gettext_lazy(
+            "When their process is lost; if not, they end as interrupted. Unknown: as RESUME_RUNS says."
+        ),
+    )
     toolgroups = JsonField(
         help_text=gettext_lazy('A list of groups of the server\'s tools: ["demo"], or [{"name": "…", "args": {}}].')
     )

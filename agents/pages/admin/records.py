@@ -32,6 +32,7 @@ from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ReadAdmin, RecordAdmin
 from agents.uikit.admin.column_mixins import DurationColumns, StatusColumns, UsageColumns
 from agents.uikit.admin.row_limits import MAX_SCANNED, newest_rows
+from agents.uikit.links import at
 
 
 @admin.register(Step)
@@ -59,7 +60,7 @@ class StepAdmin(DurationColumns, UsageColumns, StatusColumns, CatalogueAdmin):
         return newest_rows(rows).filter(name__icontains=text)
 
     def view_on_site(self, obj: Any) -> str:
-        return f"/turns/{ids.public(Kind.TURN, obj.turn_id)}/"
+        return at(f"/turns/{ids.public(Kind.TURN, obj.turn_id)}/")
 
     @admin.display(description=_("type"))
     def by_type(self, step: Step) -> str:

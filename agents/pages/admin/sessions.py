@@ -20,6 +20,7 @@ from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import StoreAdmin
 from agents.uikit.admin.column_mixins import OwnershipColumns, StatusColumns, TimestampColumns, UsageColumns
 from agents.uikit.admin.row_limits import count_label, newest_rows
+from agents.uikit.links import at
 
 
 @admin.register(Session)
@@ -42,7 +43,7 @@ class SessionAdmin(TimestampColumns, UsageColumns, StatusColumns, OwnershipColum
         return newest_rows(rows).filter(name__icontains=text)
 
     def view_on_site(self, obj: Any) -> str:
-        return f"/sessions/{ids.public(Kind.SESSION, obj.pk)}/"
+        return at(f"/sessions/{ids.public(Kind.SESSION, obj.pk)}/")
 
     def delete_record(self, actor: Actor, key: int) -> None:
         sessions.delete(actor, key)

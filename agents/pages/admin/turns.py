@@ -14,6 +14,7 @@ from agents.base import ids
 from agents.base.errors import QuerySyntax
 from agents.base.ids import Kind
 from agents.base.models.people import ApiKey
+from agents.base.models.processes import Process
 from agents.logs.store.query import condition
 from agents.pages.admin.catalogue_values import CatalogueAdmin
 from agents.pages.admin.filters import (
@@ -34,6 +35,7 @@ from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import RecordAdmin
 from agents.uikit.admin.column_mixins import DurationColumns, OwnershipColumns, StatusColumns, UsageColumns
 from agents.uikit.admin.current_actor import actor_of
+from agents.uikit.links import at
 
 MAX_PREVIEW_CHARS = 80
 PREVIEWS = TurnBody.all_objects.only("turn_id", "input_preview", "output_preview")
@@ -78,7 +80,7 @@ class TurnAdmin(DurationColumns, UsageColumns, StatusColumns, OwnershipColumns, 
             {"fields": ("number", "model_name", "provider", "revision", "by_api", "from_source", "end_user", "by_key")},
         ),
         (_("As received"), {"fields": ("as_received", "metadata_text", "sanitized"), "classes": ("collapse",)}),
-        (_("Access and lease"), {"fields": ("owned_by", "scope_label", "lease"), "classes": ("collapse",)}),
+        (_("Access and process"), {"fields": ("owned_by", "scope_label", "lease"), "classes": ("collapse",)}),
     )
 
     def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
@@ -90,7 +92,7 @@ class TurnAdmin(DurationColumns, UsageColumns, StatusColumns, OwnershipColumns, 
             return rows.none()
 
     def view_on_site(self, obj: Any) -> str:
-        return f"/turns/{ids.public(Kind.TURN, obj.pk)}/"
+        return at(f"/turns/{ids.public(Kind.TURN, obj.pk)}/")
 
     # ----------------------------------------------------------------------------------------- links
 
@@ -173,9 +175,10 @@ class TurnAdmin(DurationColumns, UsageColumns, StatusColumns, OwnershipColumns, 
         key = ApiKey.objects.filter(pk=turn.actor_key).first() if turn.actor_key else None
         return cell_html.link(Kind.KEY, turn.actor_key, str(key or ""))
 
-    @admin.display(description=_("lease"))
+    @admin.display(description=_("process"))
     def lease(self, turn: Turn) -> str:
-        return f"{turn.lease_owner}, {cell_html.timestamp(turn.lease_until)}" if turn.lease_owner else cell_html.NOTHING
+        process = Process.objects.filter(pk=turn.lease_owner).first() if turn.lease_owner else None
+        return str(process or turn.lease_owner or cell_html.NOTHING)
 
 
 def _body(turn: Turn) -> TurnBody:

@@ -129,8 +129,17 @@ def happened(row: Any) -> dict[str, Any]:
         "tokens_out": row.output_tokens,
         "tokens_cached": row.cached_tokens,
         "tokens_reasoning": row.reasoning_tokens,
+        "undecided": is_undecided(row),
         "duration_us": row.duration_us if hasattr(row, "duration_us") else None,
     }
+
+
+def is_undecided(row: Any) -> bool:
+    """Whether somebody has to decide what became of a call of it."""
+    if isinstance(row, Turn):
+        return row.doubt_at is not None
+    is_call = not isinstance(row, Step) or row.get_type_display() == "tool_execution"
+    return is_call and row.get_status_display() in ("queued", "in_progress") and row.turn.doubt_at is not None
 
 
 def judged(tags: Any, feedback: Any) -> dict[str, Any]:

@@ -47,7 +47,7 @@ VALUES = {
     "meta": ["Gold", "g*"],
     "attachment": ["image", "document"],
     "status": ["failed", "completed", "*ed", "awaiting_input"],
-    "is": ["live", "waiting", "truncated", "sanitized"],
+    "is": ["live", "waiting", "undecided", "un*", "truncated", "sanitized"],
     "error": ["timed", '"timed out"', "provider_error", "gone", "*pst"],
     "finish": ["end_of_turn", "out_of_tokens", "*of*"],
     "violation": ["error", "cannot", "medical"],

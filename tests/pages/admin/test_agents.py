@@ -81,6 +81,7 @@ def test_it_keeps_every_field(boss: Browser) -> None:
         "name": "all",
         "max_infer_iters": "3",
         "enable_session_persistence": "on",
+        "resume_runs": "false",
         "toolgroups": ["demo", {"name": "other", "args": {"a": 1}}],
         "client_tools": [TOOL],
         "tool_config": {"tool_choice": "approve"},
@@ -92,7 +93,7 @@ def test_it_keeps_every_field(boss: Browser) -> None:
     assert boss.post(ADD, given(**config)).status_code == 302
     kept = made().config.model_dump(mode="json", exclude_none=True)
     assert kept["max_infer_iters"] == 3
-    assert kept["enable_session_persistence"] is True
+    assert (kept["enable_session_persistence"], kept["resume_runs"]) == (True, False)
     assert (kept["input_shields"], kept["output_shields"]) == (["one", "two"], ["three"])
     assert kept["toolgroups"] == config["toolgroups"]
     assert kept["tool_config"]["tool_choice"] == "approve"

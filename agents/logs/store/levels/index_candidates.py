@@ -13,7 +13,18 @@ from agents.logs.store.conditions import key_list
 from agents.logs.store.levels import agents, json_values, sessions, shared_terms, steps, turns
 from agents.logs.store.levels.relations import MODELS, QueryContext
 from agents.query import fields
-from agents.query.tree import Count, FieldTerm, FreeText, Level, LevelScope, Node, Query, SearchPhrase, conjuncts
+from agents.query.tree import (
+    Count,
+    ExactValue,
+    FieldTerm,
+    FreeText,
+    Level,
+    LevelScope,
+    Node,
+    Query,
+    SearchPhrase,
+    conjuncts,
+)
 from agents.record.models.agents import Session
 from agents.record.models.tags import SessionTag, StepTag, TurnTag
 from agents.record.models.turns import Turn
@@ -94,12 +105,17 @@ def _term(node: FieldTerm, at: Level, context: QueryContext) -> LevelKeys:
         return own, _by_text(node, node.value, own, context)
     if node.field in TAG_FIELDS and own in _TAGS:
         return own, _by_tag(node, own)
-    if node.field not in _INDEXED.get(own, ()):
+    if node.field not in _INDEXED.get(own, ()) and not (own in _TERMS and _is_undecided(node)):
         return own, None
     matching = (
         MODELS[own].objects.unscoped("narrowed by what is asked for").filter(_TERMS[own][node.field](node, context))
     )
     return own, _capped(matching, "pk", MAX_ROWS)
+
+
+def _is_undecided(node: FieldTerm) -> bool:
+    """Whether a term accepts only rows of the few turns that wait for a decision: they have an index of their own."""
+    return node.field == "is" and isinstance(node.value, ExactValue) and node.value.text == "undecided"
 
 
 def _by_text(node: FieldTerm, phrase: SearchPhrase, level: Level, context: QueryContext) -> list[int] | None:

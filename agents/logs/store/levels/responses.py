@@ -16,6 +16,7 @@ def _is(node: FieldTerm, context: QueryContext) -> Q:
     marks = {
         "live": Q(status__in=LIVE),
         "waiting": Q(status=TurnStatus.AWAITING_INPUT),
+        "undecided": Q(status__in=LIVE, turn__doubt_at__isnull=False),
         "truncated": Q(turn__stop_reason__in=TRUNCATING, number=F("turn__leg_count")),
     }
     matching = Q(pk__in=())

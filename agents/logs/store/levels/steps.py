@@ -15,6 +15,7 @@ from agents.query import fields
 from agents.query.tree import FieldTerm, Flag, SearchPhrase
 from agents.record.models.choices import TRUNCATING, StepStatus, StepType
 from agents.record.models.tags import StepTag
+from agents.record.models.turns import Turn
 from agents.record.store import search
 
 
@@ -22,12 +23,20 @@ def _is(node: FieldTerm, context: QueryContext) -> Q:
     marks = {
         "live": Q(status=StepStatus.IN_PROGRESS),
         "waiting": Q(status=StepStatus.AWAITING_INPUT),
+        "undecided": _undecided(),
         "truncated": Q(finish__in=Term.objects.filter(kind=int(TermKind.FINISH), value__in=TRUNCATING)),
     }
     matching = Q(pk__in=())
     for name, condition in marks.items():
         matching |= condition if value_matches(node.value, name) else Q(pk__in=())
     return matching
+
+
+def _undecided() -> Q:
+    """Calls that were not stored to their end, of turns that wait for a decision: few turns, which have an index."""
+    turns_in_doubt = Turn.objects.unscoped("their steps are narrowed").filter(doubt_at__isnull=False)
+    open_calls = Q(type=StepType.TOOL_EXECUTION, status=StepStatus.IN_PROGRESS)
+    return open_calls & Q(turn_id__in=turns_in_doubt.values("pk"))
 
 
 def _status(node: FieldTerm, context: QueryContext) -> Q:

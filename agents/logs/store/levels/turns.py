@@ -60,6 +60,7 @@ def _is(node: FieldTerm, context: QueryContext) -> Q:
     marks = {
         "live": Q(status__in=LIVE),
         "waiting": Q(status=TurnStatus.AWAITING_INPUT),
+        "undecided": Q(doubt_at__isnull=False),
         "truncated": Q(stop_reason__in=TRUNCATING),
         "sanitized": Q(body__sanitized=True),
     }

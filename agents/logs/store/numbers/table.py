@@ -17,7 +17,16 @@ from agents.logs.store.numbers.layouts import CHILDREN, LAYOUTS, RAGGED, Table
 from agents.record.models.tags import TurnTag
 from agents.record.models.turns import Step, Turn
 
-REASONS = ("", "end_of_turn", "end_of_message", "out_of_tokens", "violation", "max_infer_iters", "input_timeout")
+REASONS = (
+    "",
+    "end_of_turn",
+    "end_of_message",
+    "out_of_tokens",
+    "violation",
+    "max_infer_iters",
+    "input_timeout",
+    "decision_timeout",
+)
 """The stop reasons of turns by number; all others are `OTHER_REASON`. Only ever add at the end."""
 OTHER_REASON = 255
 BATCH_ROWS = 5_000

@@ -41,6 +41,7 @@ _TURN = (
     "tool_count",
     "error_count",
     "violation_count",
+    "doubt_at",
 )
 
 
@@ -98,7 +99,9 @@ def _steps(keys: Sequence[int]) -> dict[int, list[tuple[Any, ...]]]:
 
 def _row(row: tuple[Any, ...], context: _Context) -> TurnRow:
     key, agent, session, status, stop_reason, source, api, model, user, error, started, completed = row[:12]
-    duration, ttft, input_tokens, output_tokens, cached, reasoning, cost, steps, tools, errors, violations = row[12:]
+    duration, ttft, input_tokens, output_tokens, cached, reasoning, cost, steps, tools, errors, violations, doubt = row[
+        12:
+    ]
     input_preview, output_preview, error_json = context.bodies.get(key, ("", "", ""))
     start = to_us(started)
     return TurnRow(
@@ -108,6 +111,7 @@ def _row(row: tuple[Any, ...], context: _Context) -> TurnRow:
         session_id=session,
         session_name=context.sessions.get(session, ""),
         status=TurnStatus(status).label,
+        undecided=doubt is not None,
         stop_reason=stop_reason or None,
         source=Source(source).label,
         api=Api(api).label,
