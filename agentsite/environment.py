@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -44,6 +48,32 @@ def flag(name: str, default: bool = False) -> bool:
     if raw not in {"1", "true", "yes", "on", "0", "false", "no", "off"}:
         raise ImproperlyConfigured(f"{name}={raw!r}: say true or false")
     return raw in {"1", "true", "yes", "on"}
+
+
+_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*")
+
+
+def http_url(name: str) -> str:
+    """Return an address of scheme, host, and perhaps port and path, without a slash at its end."""
+    raw = text(name).rstrip("/")
+    if not raw:
+        return ""
+    try:
+        parts = urlsplit(raw)
+        is_plain = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_plain = False
+    if not is_plain or parts.username or parts.query or parts.fragment or not _PATH.fullmatch(parts.path):
+        raise ImproperlyConfigured(f"{name}={raw!r}: write https://example.org or https://example.org/path")
+    return raw
+
+
+def choice(name: str, choices: Sequence[str]) -> str:
+    """Return one of these values; without the variable the first."""
+    raw = text(name, choices[0]).lower()
+    if raw not in choices:
+        raise ImproperlyConfigured(f"{name}={raw!r}: say {' or '.join(choices)}")
+    return raw
 
 
 def word_list(name: str) -> list[str]:
@@ -91,15 +121,20 @@ def folder(name: str, default: Path) -> Path:
 
 
 def stored_secret(path: Path) -> str:
-    """Return the secret in a file, which is created at the first start and readable by its owner only. Raises
-    ImproperlyConfigured for a file that others can read."""
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        if path.stat().st_mode & 0o077:
-            raise ImproperlyConfigured(f"{path} can be read by others; run: chmod 600 {path}") from None
-        return path.read_text().strip()
-    value = secrets.token_urlsafe(48)
-    with os.fdopen(handle, "w") as file:
-        file.write(value)
-    return value
+    """Return the secret in a file, which is created at the first start and readable by its owner only. Of several
+    processes that start at once, all return the same. Raises ImproperlyConfigured for a file that others can read."""
+    if not path.exists():
+        _create_secret(path)
+    if path.stat().st_mode & 0o077:
+        raise ImproperlyConfigured(f"{path} can be read by others; run: chmod 600 {path}")
+    return path.read_text().strip()
+
+
+def _create_secret(path: Path) -> None:
+    """Create the file with its content, unless another process is first: nobody ever reads half of it."""
+    part = path.with_name(f"{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(secrets.token_urlsafe(48))
+    with suppress(FileExistsError):
+        os.link(part, path)
+    part.unlink()

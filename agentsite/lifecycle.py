@@ -1,36 +1,49 @@
-"""Starts and stops the parts of a serving process (writer, hub, runner), and runs its periodic tasks (leases,
-recovery, retention, …)."""
+"""Starts and stops the parts of a serving process (writer, hub, runner, messages), and runs its periodic tasks
+(leases, recovery, retention, …)."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from django.conf import settings
 
-from agents.base import ids, rights
+from agents.base import ids, rights, rounds
+from agents.base.errors import Unavailable
+from agents.base.feed_reader import FeedReader
+from agents.base.messaging.of_database import channel_of_database
 from agents.base.reading import read
 from agents.base.store import changes, failures
+from agents.base.store.leader import RENEW_S, leader
+from agents.base.store.processes import ServingProcess
 from agents.base.store.statistics import PlannerStatistics
 from agents.base.store.writer import writer
 from agents.logs.store import segments
-from agents.loop import current_service
+from agents.loop import current_service, takeover
 from agents.loop.background import BackgroundWork, backgrounds
+from agents.loop.remote_stops import RemoteStops
+from agents.loop.roles import EVERYTHING, ProcessRole
 from agents.loop.service import Service
 from agents.loop.slots import Slots
 from agents.loop.tasks import Runner
 from agents.record.bus import hub
-from agents.record.store import closing, deletion, removal, sessions, turns
+from agents.record.mirrors import mirrors
+from agents.record.sharing import LogSharing
+from agents.record.store import closing, deletion, removal, sessions
 from agents.server.socket import LiveConsumer
 from agentsite import providers
 from agentsite.memory import ProcessMemory
-from agentsite.request_threads import thread_pool
+from agentsite.request_threads import close_connections, thread_pool
 
 log = logging.getLogger(__name__)
 
-LEASES_S, RECOVERY_S, RETENTION_S, FEED_S = 10.0, 5.0, 60.0, 0.5
+LEASES_S, RECOVERY_S, RETENTION_S = 10.0, 5.0, 60.0
+TAKEOVER_S, PULSE_S = 0.5, 1.0
+TURNS_TOPIC = "turns"
+"""Messages that turns wait for a process that runs them."""
 CALM_S = 2 * LEASES_S
 """No recovery for this long after a failure of the store: living processes need the time to renew their leases."""
 SETTLE_S = 1.0
@@ -43,32 +56,47 @@ STATISTICS_S = 60.0
 class Lifecycle:
     """One serving process, from start to stop."""
 
-    def __init__(self) -> None:
+    def __init__(self, role: ProcessRole = EVERYTHING) -> None:
+        self._role = role
+        self._turns_wait = asyncio.Event()
         self._rounds: list[asyncio.Task[None]] = []
         self._backgrounds: list[BackgroundWork] = []
-        self._last_change = 0
-        self._unsubscribe: Callable[[], None] = lambda: None
         self._memory = ProcessMemory()
         self._statistics = PlannerStatistics()
 
     async def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
         hub.start()
         writer.start()
-        self._last_change = await read(changes.latest)
-        self._unsubscribe = changes.listen(self._on_change)
-        self.runner = Runner(closing.process_name(), Slots(settings.MAX_RUNNING, settings.MAX_QUEUED))
+        self._process = ServingProcess(self._on_lost, settings.LEASE_SECONDS, f"{settings.HOST}:{settings.PORT}")
+        await read(self._process.start)
+        slots = Slots(settings.MAX_RUNNING, settings.MAX_QUEUED)
+        self.runner = Runner(self._process.id, slots, self._role)
+        self.runner.is_confirmed = lambda: self._process.is_confirmed
+        self.channel = channel_of_database(self.runner.owner)
+        await self.channel.start()
+        self.feed = FeedReader(self.channel, hub.notify)
+        await self.feed.start()
+        self.sharing = LogSharing(self.channel, hub)
+        self.sharing.start()
+        mirrors.start(self.channel)
         self.endpoints = providers.configured_endpoints()
-        service = Service(self.runner, providers.configured_providers(self.endpoints))
+        remote_stops = RemoteStops(self.channel, self.runner.cancel)
+        service = Service(self.runner, providers.configured_providers(self.endpoints), remote_stops)
+        service.on_left = self._announce_turns
+        self.channel.on(TURNS_TOPIC, lambda *_: self._turns_wait.set())
         current_service.use(service)
-        await read(closing.recover, ids.now_us())
+        await self._lead()
         self._backgrounds = [make(service) for make in backgrounds.values()]
         for background in self._backgrounds:
             await background.start()
+        await self._take_over()
         for seconds, work in (
             (LEASES_S, self._renew),
+            (PULSE_S, self._pulse),
             (RECOVERY_S, self._recover),
+            (RENEW_S, self._lead),
             (RETENTION_S, self._expire),
-            (FEED_S, self._read_feed),
             (SEALING_S, self._seal),
             (MEMORY_S, self._release_memory),
             (STATISTICS_S, self._renew_statistics),
@@ -76,53 +104,77 @@ class Lifecycle:
             (rights.CHECK_S, rights.check_tokens),
         ):
             self._rounds.append(asyncio.create_task(_every(seconds, work)))
+        self._rounds.append(asyncio.create_task(_every(TAKEOVER_S, self._take_over, self._turns_wait)))
+
+    async def announce(self) -> None:
+        """Tell proxies by ``/readyz`` that this process stops, and give them the time to notice."""
+        self.runner.stopping = True
+        await asyncio.sleep(settings.STOP_DELAY_SECONDS)
 
     async def drain(self) -> None:
-        """Wait until the runs have ended and the sockets have sent it."""
-        await self.runner.drain(settings.DRAIN_SECONDS)
+        """Wait until the runs have ended and the sockets have sent it; those that take too long, other processes go
+        on with, or the next start of this one."""
+        await self.runner.drain(settings.DRAIN_SECONDS, hands_over=settings.RESUME_RUNS)
+        message = "The server stops; what runs goes on elsewhere, or at the next start. Ask again, from the last event."
+        rights.end_connections(Unavailable(message, code="server_stopping", retry_after_s=1))
         await LiveConsumer.settle(SETTLE_S)
 
     async def stop(self) -> None:
         """Stop the parts that runs and readers needed, once these have ended."""
         for task in self._rounds:
             task.cancel()
+        await read(self._process.stop)
+        self._announce_turns()
         for background in self._backgrounds:
             await background.stop()
+        await asyncio.get_running_loop().run_in_executor(None, leader.resign)
         hub.stop()
+        mirrors.stop()
+        self.sharing.stop()
+        await self.feed.stop()
+        await self.channel.stop()
         await self.endpoints.close()
         await current_service.service().providers.embeddings.close()
-        self._unsubscribe()
         await asyncio.get_running_loop().run_in_executor(None, writer.stop)
         current_service.use(None)
         thread_pool.close()
+        await asyncio.get_running_loop().run_in_executor(None, close_connections)
 
     # --------------------------------------------------------------------------------------- rounds
 
-    def _on_change(self, changed: changes.ChangeBatch) -> None:
-        self._last_change = max(self._last_change, changed.seq)
-        hub.notify(changed.seq, changed.records)
+    def _on_lost(self, process: str) -> None:
+        """Let go of what this process ran: the others have taken it for gone."""
+        self.runner.owner = self._process.id
+        self.runner.let_go()
+        self._loop.call_soon_threadsafe(self.channel.rename, self._process.id)
 
-    async def _read_feed(self) -> None:
-        """Read the changes of other processes."""
-        changed = await read(changes.after, self._last_change)
-        if changed is not None and changed.seq > self._last_change:
-            self._on_change(changed)
+    async def _pulse(self) -> None:
+        self._process.pulse()
+
+    def _announce_turns(self) -> None:
+        """Tell the processes that run turns that some wait."""
+        self.channel.send(TURNS_TOPIC, "")
+
+    async def _take_over(self) -> None:
+        await read(takeover.take_over, current_service.service(), resumes=settings.RESUME_RUNS)
 
     async def _renew(self) -> None:
-        running: Sequence[int] = tuple(self.runner.running)
-        if running:
-            await read(turns.renew_leases, running, self.runner.owner, ids.now_us())
         for background in self._backgrounds:
             await background.renew()
 
     async def _recover(self) -> None:
         if failures.failure_log.recent(CALM_S):
             return
-        await read(closing.recover, ids.now_us(), self.runner.running)
         for background in self._backgrounds:
             await background.recover()
 
+    async def _lead(self) -> None:
+        if self._role.ingests:
+            await read(leader.renew)
+
     async def _expire(self) -> None:
+        if not leader.leads:
+            return
         await read(closing.expire_waiting, ids.now_us())
         await read(writer.write, changes.prune)
         deleted = await read(sessions.expire, ids.now_us())
@@ -136,23 +188,28 @@ class Lifecycle:
         await asyncio.get_running_loop().run_in_executor(None, self._memory.release)
 
     async def _renew_statistics(self) -> None:
-        if not failures.failure_log.recent(CALM_S):
+        if leader.leads and not failures.failure_log.recent(CALM_S):
             await read(self._statistics.renew)
 
     async def _seal(self) -> None:
         """Seal old turns into column segments, for at most half of the time, so that other work gets the processor."""
         began = time.monotonic()
-        while await read(segments.maintain):
+        while leader.leads and await read(segments.maintain):
             await asyncio.sleep(time.monotonic() - began)
             began = time.monotonic()
 
 
-async def _every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
-    await asyncio.sleep(seconds)
+async def _every(seconds: float, work: Callable[[], Awaitable[None]], wakeup: asyncio.Event | None = None) -> None:
+    """Do some work again and again, and between two times when ``wakeup`` is set."""
+    wakeup = wakeup or asyncio.Event()
     while True:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await wakeup.wait()
+        wakeup.clear()
         try:
             await work()
-        except Exception:
+        except Exception as error:
             # a task that fails is tried again at its next interval; the server goes on
             log.exception("a round of the server failed")
-        await asyncio.sleep(seconds)
+            rounds.failed(work.__name__.strip("_"), error)

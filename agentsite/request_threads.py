@@ -1,9 +1,10 @@
 """Runs sync views on a pool of long-lived request threads, which callers share fairly.
 
 Under ASGI Django starts a thread for each request and opens a database connection in it. Here a request borrows a
-*request thread*, a one-thread executor that stays, with its connection. The pool gives out the least busy thread,
-or a new one when all are busy, so that slow views do not block others; a stream releases its thread when its
-response begins; idle threads close their connection and end.
+*request thread*, a one-thread executor that stays, with its connection to SQLite; those to PostgreSQL are shared
+(`agentsite.shared_connections`). The pool gives out the least busy thread, or a new one when all are busy, so that
+slow views do not block others; a stream releases its thread when its response begins; idle threads close their
+connection and end.
 
 The next thread is granted by fair shares (`agents.base.shares`): a caller's many requests wait in a queue of its
 own and do not delay those of others.
@@ -16,14 +17,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial, wraps
+from functools import partial
 from typing import Any, TypeVar
 
 from asgiref.sync import ThreadSensitiveContext
 from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.core.signals import request_finished, request_started
-from django.db import close_old_connections, connections, reset_queries
+from django.db import close_old_connections, connection, connections, reset_queries
 from django.utils.http import parse_header_parameters
 
 from agents.base import charsets, shares
@@ -46,13 +47,41 @@ class RequestThread:
     """A one-thread executor, and the number of requests on it."""
 
     def __init__(self, number: int) -> None:
-        self.executor = ThreadPoolExecutor(1, thread_name_prefix=f"request-{number}")
+        self._executor = ThreadPoolExecutor(1, f"request-{number}", initializer=_share_connections)
         self.busy = 0
         self.idle_since = time.monotonic()
 
+    def submit(self, call: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        return self._executor.submit(_run, partial(call, *args, **kwargs))
+
     def retire(self) -> None:
-        self.executor.submit(connections.close_all)
-        self.executor.shutdown(wait=False)
+        self._executor.submit(connections.close_all)
+        self._executor.shutdown(wait=False)
+
+
+def _share_connections() -> None:
+    """Let the request threads take connections from the pool of the process, on PostgreSQL."""
+    if connection.vendor == "postgresql":
+        # a process on SQLite does not import the driver
+        from agentsite import shared_connections
+
+        shared_connections.share()
+
+
+def close_connections() -> None:
+    """Close the connections of that pool. Blocking."""
+    if connection.vendor == "postgresql":
+        from agentsite import shared_connections
+
+        shared_connections.close()
+
+
+def _run(call: Callable[[], T]) -> T:
+    """Run a call, and then give back the connection to the pool, or close one that is broken."""
+    try:
+        return call()
+    finally:
+        close_old_connections()
 
 
 class RequestThreadPool:
@@ -135,11 +164,11 @@ class RequestExecutor(Executor):
 
     def submit(self, call: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         if self._thread is not None:
-            self._last = future = self._thread.executor.submit(call, *args, **kwargs)
+            self._last = future = self._thread.submit(call, *args, **kwargs)
             return future
         thread = thread_pool.acquire()
         try:
-            return thread.executor.submit(call, *args, **kwargs)
+            return thread.submit(call, *args, **kwargs)
         finally:
             thread_pool.release(thread)
 
@@ -169,20 +198,9 @@ def _call_in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> 
         loop.call_soon_threadsafe(call)
 
 
-def with_working_connection(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a view so that it first drops broken database connections, in the view's own thread."""
-
-    @wraps(view)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        close_old_connections()
-        return view(*args, **kwargs)
-
-    return wrapped
-
-
 def disconnect_request_signals() -> None:
     """Disconnect the signals by which Django drops broken connections: they cost two changes of thread per request,
-    and `with_working_connection` does the same on the way to the view."""
+    and each request thread does the same after each call."""
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     request_started.disconnect(reset_queries)
@@ -190,7 +208,12 @@ def disconnect_request_signals() -> None:
 
 class KnownCharsetRequest(ASGIRequest):
     """A request that looks up only the charsets of documents: Python keeps every unknown name it was asked for, for
-    ever, and anybody may send one."""
+    ever, and anybody may send one. Its ``path`` is the one that its sender knows, below `URL_PREFIX`."""
+
+    def __init__(self, scope: Any, body_file: Any) -> None:
+        super().__init__(scope, body_file)
+        self.path_info = scope["path"]  # Django's class would take the prefix off twice
+        self.path = f"{settings.URL_PREFIX}{self.path_info}"
 
     def _set_content_type_params(self, meta: dict[str, Any]) -> None:
         self.content_type, self.content_params = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
@@ -207,9 +230,6 @@ class RequestThreadHandler(ASGIHandler):
     def __init__(self) -> None:
         super().__init__()
         disconnect_request_signals()
-
-    def make_view_atomic(self, view: Callable[..., Any]) -> Callable[..., Any]:
-        return super().make_view_atomic(with_working_connection(view))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         executor = scope[EXECUTOR_KEY] = RequestExecutor()

@@ -93,6 +93,9 @@ class LimitedRequest(WebRequest):  # type: ignore[misc]  # untyped
     def process(self) -> Any:
         if self.refused:
             return None
+        if self.channel.factory.is_stopping:  # the next request of this client is for another process
+            self.channel.persistent = 0
+            self.responseHeaders.setRawHeaders(b"connection", [b"close"])
         if self.received > LARGE_BODY:
             self.content.seek(0)
             self.large, self.content = self.content, BytesIO()
@@ -146,7 +149,10 @@ class LimitedRequest(WebRequest):  # type: ignore[misc]  # untyped
 
 
 class LimitedHttpFactory(HTTPFactory):  # type: ignore[misc]  # untyped
-    """Creates connections whose requests have limited bodies."""
+    """Creates connections whose requests have limited bodies. While it ``is_stopping``, each of them ends with the
+    answer it gives."""
+
+    is_stopping = False
 
     @staticmethod
     def protocol() -> Any:
@@ -190,9 +196,20 @@ class SocketFactory(WebSocketFactory):  # type: ignore[misc]  # untyped
     protocol = InboundLimitedProtocol
 
 
+@dataclass(frozen=True, slots=True)
+class ServerPhases:
+    """What happens around the requests of a server: ``start`` before the first one is accepted, ``announce`` when it
+    is told to stop (it returns once no new ones need to be accepted), ``drain`` after the last one, ``stop`` once no
+    client is connected."""
+
+    start: Callable[[], Awaitable[None]]
+    announce: Callable[[], Awaitable[None]]
+    drain: Callable[[], Awaitable[None]]
+    stop: Callable[[], Awaitable[None]]
+
+
 class AgentServer(Server):  # type: ignore[misc]  # untyped
-    """Serves on a bound socket. ``start`` runs before the first request is accepted, ``drain`` after the last one,
-    ``stop`` once no client is connected."""
+    """Serves on a bound socket."""
 
     def __init__(
         self,
@@ -200,14 +217,12 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
         listening: socket.socket,
         *,
         caps: BodyLimits,
-        start: Callable[[], Awaitable[None]],
-        drain: Callable[[], Awaitable[None]],
-        stop: Callable[[], Awaitable[None]],
+        phases: ServerPhases,
     ) -> None:
         application = request_bodies.with_file_bodies(application)
         super().__init__(application, endpoints=["unused"], http_timeout=None, server_name="", verbosity=0)
         self._socket, self._caps = listening, caps
-        self._start, self._drain, self._stop = start, drain, stop
+        self._phases = phases
         self._port: Any = None
         self.failure: BaseException | None = None
 
@@ -264,7 +279,7 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
         return super().create_application(protocol, scope)
 
     def _on_running(self) -> None:
-        starting = asyncio.ensure_future(self._start())
+        starting = asyncio.ensure_future(self._phases.start())
         starting.add_done_callback(self._listen)
 
     def _listen(self, started: asyncio.Future[None]) -> None:
@@ -280,16 +295,19 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
         return defer.Deferred.fromFuture(asyncio.ensure_future(self._shut_down()))
 
     async def _shut_down(self) -> None:
-        """Accept no new connections, drain, then disconnect the remaining clients. A second signal ends the process
-        at once."""
+        """Say that this process stops, accept no new connections, drain, then disconnect the remaining clients. A
+        second signal ends the process at once."""
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        self.http_factory.is_stopping = True
+        if self.failure is None:
+            await self._phases.announce()
         if self._port is not None:
             self._port.stopListening()
         if self.failure is None:
-            await self._drain()
+            await self._phases.drain()
             await self._disconnect_clients()
-            await self._stop()
+            await self._phases.stop()
 
     async def _disconnect_clients(self) -> None:
         """Let HTTP clients read to the end and disconnect by themselves; close the WebSockets."""

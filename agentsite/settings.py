@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
@@ -18,9 +19,16 @@ DATA_DIR = env.folder("DATA_DIR", BASE_DIR / "var")
 HOST = env.text("HOST", "127.0.0.1")
 PORT = env.integer("PORT", 8321, high=65535)
 LOOPBACK = HOST in {"127.0.0.1", "::1", "localhost"}
+PUBLIC_URL = env.http_url("PUBLIC_URL")
+"""How others reach this server: https://example.org, or below a path of it https://example.org/turnlog."""
+_PUBLIC = urlsplit(PUBLIC_URL)
+URL_PREFIX = _PUBLIC.path
+"""The path before all of ours, which a proxy may take off or leave; empty without one."""
+FORCE_SCRIPT_NAME = URL_PREFIX or None
 AUTH_PROVIDER = env.mapping("AUTH_PROVIDER")
 """Who knows tokens that are not our keys: {"type": "jwks" | "introspection" | "custom", ...}; see the README."""
-REQUIRE_LOGIN = env.flag("REQUIRE_LOGIN", not LOOPBACK or bool(AUTH_PROVIDER))
+_IS_PUBLIC = not LOOPBACK or (_PUBLIC.hostname or "localhost") not in {"127.0.0.1", "::1", "localhost"}
+REQUIRE_LOGIN = env.flag("REQUIRE_LOGIN", _IS_PUBLIC or bool(AUTH_PROVIDER))
 """Without it (loopback only) requests that carry no key act as the built-in local user."""
 if not (REQUIRE_LOGIN or LOOPBACK):
     raise ImproperlyConfigured(f"HOST={HOST} can be reached by others, so REQUIRE_LOGIN cannot be switched off")
@@ -64,13 +72,18 @@ def database(url: str) -> dict[str, Any]:
         options.setdefault("tcp_user_timeout", 10_000)  # a server that has gone without a word
     else:
         raise ImproperlyConfigured("DATABASE_URL: sqlite and postgres are supported")
-    # request threads live long here (see agentsite.request_threads), so their connections may
+    # threads live long here, so their connections may; those of PostgreSQL's that requests share say otherwise
+    # (agentsite.shared_connections)
     config["CONN_MAX_AGE"] = None
     return config
 
 
 DATABASE_URL = env.secret("DATABASE_URL")
 DATABASES = {"default": database(DATABASE_URL)}
+MIGRATE = env.flag("MIGRATE", True)
+"""Whether a start creates and changes tables. Otherwise `manage.py migrate` does, and a start without it is refused."""
+DEMO = env.flag("DEMO", True)
+"""Whether the first start loads the demo."""
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # ---------------------------------------------------------------------------------------------- models
@@ -105,6 +118,9 @@ MAX_RUNNING = env.integer("MAX_RUNNING", 64, low=1, high=10_000)
 MAX_QUEUED = env.integer("MAX_QUEUED", 1000, low=0, high=100_000)
 MAX_REQUESTS = env.integer("MAX_REQUESTS", 24, low=1, high=1000)
 """Requests that are worked on at once, each on a thread of its own."""
+MAX_CONNECTIONS = env.integer("MAX_CONNECTIONS", min(MAX_REQUESTS, 16), low=1, high=1000)
+"""Connections to PostgreSQL that these share; all other work of the process has its own, some 14. So three processes
+find room in the hundred that PostgreSQL lets in by default."""
 MAX_WAITING = env.integer("MAX_WAITING", 1000, low=0, high=100_000)
 """Requests that wait for that."""
 MAX_IMPORTS_WAITING = env.integer("MAX_IMPORTS_WAITING", 100, low=0, high=100_000)
@@ -116,13 +132,28 @@ MAX_BODY_MB = env.integer("MAX_BODY_MB", 8, low=1, high=1024)
 MAX_OTLP_MB = env.integer("MAX_OTLP_MB", 20, low=1, high=1024)
 MAX_UPLOAD_MB = env.integer("MAX_UPLOAD_MB", 64, low=1, high=1024)
 """The largest file that is taken by an upload."""
+ONLY = env.text("ONLY")
+"""What this process does, where others do the rest: web, run or ingest; everything if it is empty."""
+if ONLY not in {"", "web", "run", "ingest"}:
+    raise ImproperlyConfigured(f"ONLY={ONLY}: it is web, run or ingest, or empty")
+RESUME_RUNS = env.flag("RESUME_RUNS", True)
+"""Whether a turn whose process is gone goes on in another one, or at the next start; else it ends as interrupted."""
+LEASE_SECONDS = env.integer("LEASE_SECONDS", 20, low=3, high=600)
+"""How long a process shows no sign of life on PostgreSQL before others go on with what it ran; where it has died, and
+its connections with it, they do within two seconds."""
+STOP_DELAY_SECONDS = env.integer("STOP_DELAY_SECONDS", 0, high=600)
+"""How long a stopping server takes new requests after ``/readyz`` has said that it stops, for a proxy to notice."""
 DRAIN_SECONDS = env.integer("DRAIN_SECONDS", 20, high=600)
+NUMBERS_MAX_AGE_SECONDS = env.integer("NUMBERS_MAX_AGE_SECONDS", 30, high=3600)
+"""For how long at most pages show numbers that took long to count; 0 counts them each time."""
 AWAIT_DAYS = env.integer("AWAIT_DAYS", 7, low=1, high=3650)
 """How long a turn waits for its client's tools before it is closed."""
 UNMATCHED_DAYS = env.integer("UNMATCHED_DAYS", 7, low=1, high=3650)
 """How long traces are kept of which no turn was made."""
 
 # ------------------------------------------------------------------------------------------------- telemetry
+METRICS_TOKEN = env.secret("METRICS_TOKEN")
+"""Opens /metrics, and nothing else, to whoever sends it as a Bearer token."""
 OTLP_EXPORT_ENDPOINT = env.text("OTLP_EXPORT_ENDPOINT")
 """A collector of OpenTelemetry that is told of every turn that ends here: http://collector:4318"""
 OTLP_EXPORT_HEADERS = env.secret("OTLP_EXPORT_HEADERS")
@@ -130,12 +161,16 @@ OTLP_EXPORT_HEADERS = env.secret("OTLP_EXPORT_HEADERS")
 
 # ------------------------------------------------------------------------------------------------- web
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *env.word_list("ALLOWED_HOSTS")]
+if _PUBLIC.hostname:
+    ALLOWED_HOSTS.append(f"[{_PUBLIC.hostname}]" if ":" in _PUBLIC.hostname else _PUBLIC.hostname)
 if not LOOPBACK and HOST not in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound
     ALLOWED_HOSTS.append(HOST)
 TRUSTED_ORIGINS = env.word_list("TRUSTED_ORIGINS")
 """Origins besides our own that may open sockets and post: https://logs.example.org"""
+if PUBLIC_URL:
+    TRUSTED_ORIGINS.append(f"{_PUBLIC.scheme}://{_PUBLIC.netloc}")
 CSRF_TRUSTED_ORIGINS = TRUSTED_ORIGINS
-BEHIND_TLS = env.flag("BEHIND_TLS")
+BEHIND_TLS = env.flag("BEHIND_TLS", _PUBLIC.scheme == "https")
 """A proxy in front speaks TLS: cookies become secure, and browsers are told to stay on TLS."""
 
 INSTALLED_APPS = [
@@ -194,7 +229,9 @@ TEMPLATES = [
     },
 ]
 
-STATIC_URL = "/static/"
+STATIC_URL = f"{URL_PREFIX}/static/"
+WHITENOISE_STATIC_PREFIX = "/static/"
+"""Where static files are in the URL tables, whatever is before these."""
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = DATA_DIR / "static"
 STORAGES = {
@@ -204,8 +241,10 @@ STORAGES = {
 WHITENOISE_USE_FINDERS = DEBUG
 
 CSRF_FAILURE_VIEW = "agents.uikit.errors.csrf_failure"
-LOGIN_URL = "/login/"
-LOGIN_REDIRECT_URL = "/logs/"
+LOGIN_URL = f"{URL_PREFIX}/login/"
+LOGIN_REDIRECT_URL = f"{URL_PREFIX}/logs/"
+COOKIE_PATH = f"{URL_PREFIX}/"
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = LANGUAGE_COOKIE_PATH = COOKIE_PATH
 SESSION_COOKIE_AGE = 7 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
@@ -214,7 +253,9 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
 if BEHIND_TLS:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
-    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
+    # names that browsers take from TLS alone; with __Host- also for the whole host alone
+    _NAMED = "__Secure-" if URL_PREFIX else "__Host-"
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_NAMED}sessionid", f"{_NAMED}csrftoken"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -247,6 +288,7 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "0.2.12",
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SERVERS": [{"url": PUBLIC_URL}] if PUBLIC_URL else [],
     "PREPROCESSING_HOOKS": ["agents.server.api.openapi.without_aliases"],
     "POSTPROCESSING_HOOKS": [],
 }
@@ -262,23 +304,28 @@ LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 LANGUAGE_COOKIE_SECURE = BEHIND_TLS
 FORMAT_MODULE_PATH = "agentsite.formats"
 
+LOG_FORMAT = env.choice("LOG_FORMAT", ("line", "json"))
+"""The form of log lines: for people, or one JSON object each."""
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "class": "agentsite.known_secrets.RedactingFormatter",
+            "class": "agentsite.log_formats.LineFormatter",
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         },
+        "json": {"class": "agentsite.log_formats.JsonFormatter"},
     },
     "filters": {"once": {"()": "agents.base.store.failures.StoreFailureFilter"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["once"]}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["once"]}},
     # a 404 is an answer like any other
     "loggers": {
         "django.request": {"level": "ERROR"},
         # what an MCP server does wrong is told to who asked it; the SDK would print what it says
         "mcp": {"level": "CRITICAL"},
         "client": {"level": "CRITICAL"},
+        # it would tell of each try while the database is away; those who asked tell of it
+        "psycopg.pool": {"level": "ERROR"},
         "httpx2": {"level": "CRITICAL"},
     },
     "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "WARNING").upper()},

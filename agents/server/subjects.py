@@ -7,7 +7,9 @@ from types import ModuleType
 
 from agents.base.subjects import installed, left_out
 
-INSTALLING = ("record", "logs", "identity", "feedback", "forks", "tools", "safety", "knowledge", "telemetry")
+INSTALLING = (
+    *("record", "responses", "logs", "identity", "feedback", "forks", "tools", "safety", "knowledge", "telemetry"),
+)
 """Subjects with an ``install`` module, which registers what they add to others."""
 _ADMIN = ("identity", "prices", "tools", "safety", "knowledge", "relay")
 """Removable subjects with admin pages."""
@@ -20,6 +22,7 @@ def install() -> None:
     for subject in INSTALLING:
         if subject not in without:
             import_module(f"agents.{subject}.install").install()
+    import_module("agents.server.gauges").register()
 
 
 def urls() -> list[ModuleType]:

@@ -24,7 +24,7 @@ def test_it_is_well(asks: bool, settings: Any) -> None:
 
 
 def test_a_server_that_goes_away_takes_no_turns() -> None:
-    current_service.service().runner.draining = True
+    current_service.service().runner.stopping = True
     response = Client().get("/readyz")
     assert (response.status_code, response.json()["problems"]) == (503, ["shutting down"])
     assert Client().get("/healthz").status_code == 200

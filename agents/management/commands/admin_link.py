@@ -18,7 +18,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--username", default=accounts.SUPERUSER)
-        parser.add_argument("--base-url", default="", help="where the server is reached, if not at HOST and PORT")
+        parser.add_argument(
+            "--base-url", default="", help="where the server is reached, if not at PUBLIC_URL, or HOST and PORT"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         base_url = options["base_url"].rstrip("/") or _base_url()
@@ -29,5 +31,7 @@ class Command(BaseCommand):
 
 
 def _base_url() -> str:
+    if settings.PUBLIC_URL:
+        return str(settings.PUBLIC_URL)
     name = "localhost" if settings.LOOPBACK else settings.HOST
     return f"http://{f'[{name}]' if ':' in name else name}:{settings.PORT}"

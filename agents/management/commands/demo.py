@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from agents.base.store.claims import ClaimKind, claimed
 from agents.base.subjects import is_installed
 
 REQUIRED_SUBJECTS = ("tools", "safety", "knowledge")
@@ -26,10 +27,22 @@ class Command(BaseCommand):
             raise CommandError(f"The demo shows what this server is without: {', '.join(missing)}.")
         if missing:
             return
-        from agents.server.demo import load
-
-        if if_empty and not load.is_empty():
-            return
-        turn_count = load.load(turns)
-        if options["verbosity"]:
+        turn_count = _load_into_empty(turns) if if_empty else _load(turns)
+        if options["verbosity"] and turn_count:
             self.stdout.write(f"Loaded {turn_count} sample turns.")
+
+
+def _load(turns: int) -> int:
+    from agents.server.demo import load  # all that the demo needs: only where it is loaded
+
+    return load.load(turns)
+
+
+def _load_into_empty(turns: int) -> int:
+    """Load the demo unless there is something; of several processes that start at once, one does."""
+    from agents.server.demo import load
+
+    if not load.is_empty():
+        return 0
+    with claimed(ClaimKind.START):
+        return load.load(turns) if load.is_empty() else 0

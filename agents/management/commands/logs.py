@@ -19,7 +19,7 @@ from agents.base import ids
 from agents.base.errors import AgentsError
 from agents.base.store import changes, keys
 from agents.base.subjects import is_installed
-from agents.logs.api import exports
+from agents.logs.runner import export_requests
 from agents.logs.store import bulk, numbers, rows
 from agents.logs.store.bulk import BulkResult
 from agents.logs.store.listing import page
@@ -121,7 +121,9 @@ class Command(BaseCommand):
     def _export(self, options: dict[str, Any]) -> None:
         params = {name: str(options[name] or "") for name in ("query", "format", "fields", "whole", "bom", "tz")}
         _query(options)  # says where it is wrong, with a mark under it
-        request = exports.read_request(keys.local(), options["level"], {**params, "q": " ".join(options["query"])})
+        request = export_requests.read_request(
+            keys.local(), options["level"], {**params, "q": " ".join(options["query"])}
+        )
         if options["out"] == "-":
             self._write_to_stdout(request)
             return
@@ -129,8 +131,8 @@ class Command(BaseCommand):
             _write(request, file)
         self.stderr.write(f"Wrote {Path(options['out']).stat().st_size:,} bytes to {options['out']}.")
 
-    def _write_to_stdout(self, request: exports.ExportRequest) -> None:
-        for part in exports.sync_chunks(request):
+    def _write_to_stdout(self, request: export_requests.ExportRequest) -> None:
+        for part in export_requests.sync_chunks(request):
             self.stdout.write(part.decode(), ending="")
 
     # ------------------------------------------------------------------------------------- writing
@@ -236,8 +238,8 @@ def _tag_changes(arguments: list[str]) -> tuple[list[str], list[str]]:
     return [name for sign, name in pairs if sign == "+"], [name for sign, name in pairs if sign == "-"]
 
 
-def _write(request: exports.ExportRequest, file: BinaryIO) -> None:
-    for part in exports.sync_chunks(request):
+def _write(request: export_requests.ExportRequest, file: BinaryIO) -> None:
+    for part in export_requests.sync_chunks(request):
         file.write(part)
 
 

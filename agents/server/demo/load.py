@@ -34,7 +34,8 @@ from agents.record.schemas.content import ToolResponse, UserMessage
 from agents.record.schemas.items import tool_definition
 from agents.record.store import agents, history, recorder, sessions, start_turn
 from agents.record.store.agents import AgentRecord
-from agents.record.store.start_turn import NewResponse, NewTurn, Resumption
+from agents.record.store.new_responses import NewResponse
+from agents.record.store.start_turn import NewTurn, Resumption
 from agents.responses.runner import input
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.wire.settings import settings_json
@@ -246,6 +247,10 @@ class _Paced:
     @property
     def definition(self) -> Any:
         return self.tool.definition
+
+    @property
+    def repeat(self) -> Any:
+        return self.tool.repeat
 
     async def call(self, arguments: dict[str, Any], context: Any) -> Any:
         await self.clock.sleep(0.2 + len(self.tool.definition.name) / 20)

@@ -21,14 +21,21 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 from django.db.utils import DatabaseError
 
+from agents.base.store import fingerprints
+from agents.base.store.claims import ClaimKind, claimed
 from agents.base.subjects import is_installed
 from agentsite import sqlite, staticfiles
 
 log = logging.getLogger(__name__)
 
 MAX_DESCRIPTORS = 65_536
+ONLY_HELP = (
+    "do one part of the work, where other processes of the same PostgreSQL do the rest: answer requests, run turns, or "
+    "take in reports and files and do what is due from time to time"
+)
 
 
 class Command(BaseCommand):
@@ -38,17 +45,28 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default=settings.HOST)
         parser.add_argument("--port", type=int, default=settings.PORT, help="0 takes any free port")
-        parser.add_argument("--no-demo", action="store_true", help="start with an empty log")
+        parser.add_argument("--only", choices=("web", "run", "ingest"), default=settings.ONLY, help=ONLY_HELP)
+        parser.add_argument("--no-demo", action="store_true", help="start with an empty log, as with DEMO=false")
+        parser.add_argument(
+            "--no-migrate", action="store_true", help="leave the tables to `manage.py migrate`, as with MIGRATE=false"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["host"] != settings.HOST:
             raise CommandError("Set the address by HOST, so that access follows it.")
         self.check(app_configs=[apps.get_app_config("agents")])
+        if options["only"] and connection.vendor == "sqlite":
+            raise CommandError("--only is for several processes on one PostgreSQL: set DATABASE_URL.")
         listening = self._bind(options["host"], options["port"])
-        run_in_child(lambda: self._prepare(demo=not options["no_demo"]))
-        url = base_url(*listening.getsockname()[:2])
+        migrates, demo = settings.MIGRATE and not options["no_migrate"], settings.DEMO and not options["no_demo"]
+        run_in_child(lambda: self._prepare(migrates=migrates, demo=demo))
+        address = base_url(*listening.getsockname()[:2])
+        url = settings.PUBLIC_URL or address
         greeting = welcome(url, self._admin_link(url))
+        if settings.PUBLIC_URL:
+            greeting = f"Address   {address}\n{greeting}"
         connection.close()
+        self._only = options["only"]
         self._serve(listening, greeting)
 
     @staticmethod
@@ -57,7 +75,8 @@ class Command(BaseCommand):
             return None
         from agents.identity.store import accounts
 
-        return accounts.admin_link(url)
+        with claimed(ClaimKind.START):  # the link is of an account that the first start makes
+            return accounts.admin_link(url)
 
     @staticmethod
     def _bind(host: str, port: int) -> socket.socket:
@@ -72,40 +91,45 @@ class Command(BaseCommand):
         listening.setblocking(False)
         return listening
 
-    def _prepare(self, *, demo: bool) -> None:
+    def _prepare(self, *, migrates: bool, demo: bool) -> None:
         """Create tables, static files and the demo, as far as they are missing."""
-        self._migrate()
+        self._prepare_database(migrates=migrates)
         staticfiles.collect()
         if demo:
             call_command("demo", if_empty=True)
 
     @staticmethod
-    def _migrate() -> None:
+    def _prepare_database(*, migrates: bool) -> None:
         try:
             sqlite.create_file(settings.DATABASES["default"])
             for path in sqlite.make_private(settings.DATABASES["default"]):
                 log.warning("%s may be open to others of this machine, and its rights cannot be changed", path)
-            call_command("migrate", verbosity=0)
+            if migrates:
+                call_command("migrate", verbosity=0)
+            else:
+                refuse_missing_migrations()
+            refuse_other_secret()
         except (DatabaseError, sqlite3.DatabaseError) as error:
             reason = str(error).strip().splitlines()[0]
             raise CommandError(f"Cannot use the database (DATABASE_URL): {reason}") from error
 
     def _serve(self, listening: socket.socket, greeting: str) -> None:
         # the reactor is installed by this import, so it comes as late as possible
+        from agents.loop.roles import EVERYTHING, ROLES
         from agentsite.lifecycle import Lifecycle
-        from agentsite.server import AgentServer
+        from agentsite.server import AgentServer, ServerPhases
 
         from agentsite.asgi import application  # isort: skip
 
         raise_descriptor_limit()
-        lifecycle = Lifecycle()
+        lifecycle = Lifecycle(ROLES.get(self._only, EVERYTHING))
         server = AgentServer(
             application,
             listening,
             caps=self._caps(),
-            start=lambda: self._start(lifecycle, greeting),
-            drain=lifecycle.drain,
-            stop=lifecycle.stop,
+            phases=ServerPhases(
+                lambda: self._start(lifecycle, greeting), lifecycle.announce, lifecycle.drain, lifecycle.stop
+            ),
         )
         server.run()
         if server.failure is not None:
@@ -118,12 +142,15 @@ class Command(BaseCommand):
         from agentsite.server import BodyLimits
 
         def paths_taking(takes: str) -> frozenset[bytes]:
-            return frozenset(route.encode() for route, view in routes() if view.takes == takes)
+            paths = [route for route, view in routes() if view.takes == takes]
+            return frozenset(f"{prefix}{path}".encode() for path in paths for prefix in ("", settings.URL_PREFIX))
 
         body, upload, telemetry = (
             size * 2**20 for size in (settings.MAX_BODY_MB, settings.MAX_UPLOAD_MB, settings.MAX_OTLP_MB)
         )
-        uploads = paths_taking("upload") | ({b"/import/"} if is_installed("telemetry") else set())
+        uploads = paths_taking("upload")
+        if is_installed("telemetry"):
+            uploads |= {b"/import/", f"{settings.URL_PREFIX}/import/".encode()}
         return BodyLimits(body, upload, uploads, telemetry, paths_taking("report"))
 
     async def _start(self, lifecycle: Any, greeting: str) -> None:
@@ -131,6 +158,30 @@ class Command(BaseCommand):
         release_memory()
         self.stdout.write(greeting)
         self.stdout.flush()
+
+
+def refuse_missing_migrations() -> None:
+    """Raise CommandError where the database is not migrated to this version."""
+    executor = MigrationExecutor(connection)
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if missing:
+        first = missing[0][0]
+        raise CommandError(
+            f"The database (DATABASE_URL) is not ready for this version: it lacks {len(missing)} migrations, the first "
+            f"is {first.app_label}.{first.name}. Run `manage.py migrate`, or start without --no-migrate (MIGRATE=true)."
+        )
+
+
+def refuse_other_secret() -> None:
+    """Raise CommandError where the ids in the database were made with another secret than this server has: it would
+    find none of them."""
+    if not fingerprints.is_same_secret():
+        raise CommandError(
+            "The database (DATABASE_URL) was made with another ID_SECRET: every link and id given out before would be "
+            "void. Set ID_SECRET, or SECRET_KEY where there is no ID_SECRET, to that of the server which made it; if "
+            "that had neither, it is in the file `secret` of its DATA_DIR. If it is lost, `manage.py migrate "
+            "--accept-id-secret` takes the present one."
+        )
 
 
 def run_in_child(work: Callable[[], None]) -> None:

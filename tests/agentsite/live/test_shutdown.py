@@ -6,12 +6,13 @@ from __future__ import annotations
 import re
 import signal
 from contextlib import ExitStack
+from functools import partial
 
 import pytest
 
 from tests.support.depth import deep
 from tests.support.live.caller import Caller, Talk, user
-from tests.support.live.held_model import HeldModel
+from tests.support.live.held_model import Held, HeldModel
 from tests.support.live.process import ServerProcess, eventually
 from tests.support.live.sockets import opened
 
@@ -52,7 +53,7 @@ def test_running_turns_may_finish(own_server: ServerProcess, held: HeldModel, ho
 
 
 @pytest.mark.slow
-def test_what_does_not_finish_is_interrupted(own_server: ServerProcess, held: HeldModel) -> None:
+def test_what_does_not_finish_goes_on_at_the_next_start(own_server: ServerProcess, held: HeldModel) -> None:
     caller = Caller(own_server.port)
     talk, other = Talk(caller, model="held/held"), Talk(caller, model="held/held")
     question, asked = held.hold(), held.hold()
@@ -70,18 +71,29 @@ def test_what_does_not_finish_is_interrupted(own_server: ServerProcess, held: He
         own_server.terminate()
         last = list(stream)[-1].data
         with waiting.getresponse() as response:
-            assert response.status == 409
+            assert response.status == 503
+            assert response.headers["Retry-After"] == "1"
         assert socket.closed() == 1001
         assert own_server.wait() == 0
 
-    assert last["error"]["type"] == "interrupted"
+    assert last["error"]["code"] == "server_stopping"
+    for held_up in (question, asked):
+        held_up.end()  # what nobody hears any more
     caller.port = own_server.start().port
-    kept = talk.turn(turn)
-    assert kept["status"] == other.turns()[0]["status"] == "interrupted"
-    assert kept["output_message"]["content"] == kept["steps"][0]["model_response"]["content"] == "This far"
+    for held_up in (question, asked):
+        eventually(partial(_asked_again, held_up))
+        held_up.end("This far, and further.")
+    kept = eventually(lambda: (told := talk.turn(turn))["status"] == "completed" and told)
+    assert kept["steps"][0]["model_response"]["content"] == "This far"
+    assert kept["output_message"]["content"] == "This far, and further."
+    assert eventually(lambda: other.turns()[0]["status"] == "completed")
     again = held.hold()
     again.end("Here again.")
     assert talk.say(again.question).json["output_message"]["content"] == "Here again."
+
+
+def _asked_again(question: Held) -> bool:
+    return len(question.asked) == 2
 
 
 @pytest.mark.slow
@@ -111,10 +123,11 @@ def test_those_who_still_listen_are_let_go_without_a_mistake(own_server: ServerP
             last = [list(stream)[-1] for stream in (own, *streams[:3])]
             assert [socket.closed() for socket in sockets] == [1001] * 3
             assert own_server.wait() == 0
-        assert {frame.data["error"]["type"] for frame in last} == {"interrupted"}
+        assert {frame.data["error"]["code"] for frame in last} == {"server_stopping"}
         assert not MISTAKE.search(own_server.log, said), own_server.log[said:]
         caller.port = own_server.start().port
-        assert talk.turn(turn)["status"] == "interrupted"
+        assert talk.turn(turn)["status"] == "in_progress"
+        assert talk.cancel(turn).status == 200
 
 
 @pytest.mark.slow

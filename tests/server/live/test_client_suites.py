@@ -16,7 +16,7 @@ from tests.support.live.mcp_process import served
 from tests.support.live.openai_api import MODEL, function
 from tests.support.live.process import ServerProcess
 
-pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.several, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(autouse=True)

@@ -56,6 +56,7 @@ UNSAID = {
     r"^by: |^fields: ": "names with commas between them, which depend on the level",
     r"^(after|before): not the id of": "an id of what is listed: which kind, its prefix does not always say",
     r"either after or before, not both|give exactly one of": "parameters of a query know nothing of each other",
+    r"with the outcome 'result', and only then": "fields that go together",
     r"^mcp_endpoint: ": "JSON in a text",
     r"^format: ": "in a form, and the formats are those that the server can tell",
     r"^(whole|fields|bom): |parquet": "what may be exported depends on the other parameters",

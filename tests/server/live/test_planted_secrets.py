@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 import random
 import string
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import quote, unquote
 
 import pytest
@@ -15,7 +16,7 @@ from tests.support.depth import deep
 from tests.support.http_endpoint import JSON, Reply, Request, answering
 from tests.support.live.caller import Caller, Talk, script
 from tests.support.live.mcp_process import check_kept_nowhere
-from tests.support.live.process import ServerProcess
+from tests.support.live.process import running
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -97,35 +98,34 @@ def readable(caller: Caller) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("seed", range(deep(1, 12)))
-def test_no_secret_that_stands_in_a_setting_can_be_read(
-    seed: int, start_server: Callable[..., ServerProcess], teller: str
-) -> None:
+def test_no_secret_that_stands_in_a_setting_can_be_read(seed: int, tmp_path: Path, teller: str) -> None:
     planted = Planted(seed, teller)
-    process = start_server(**planted.settings, FETCH_ALLOW_PRIVATE="true")
-    caller = Caller(process.port)
-    for model in ("one/model", "openai/gpt", "gpt-5"):
-        caller.post("/v1/chat/completions", {"model": model, "messages": [{"role": "user", "content": "hello"}]})
-        caller.post("/v1/responses", {"model": model, "input": "hello"})
-        caller.post("/v1/embeddings", {"model": model, "input": "hello"})
-    for group in ("held", "other"):
-        answer = caller.get(f"/v1/tools?toolgroup_id={group}")
-        assert [secret for secret in planted.all if secret in answer.body.decode()] == []
-    talk = Talk(caller, model="scripted/fast", toolgroups=["builtin::websearch"])
-    talk.say(script('call web_search {"query": "who?"}', "then", "say Done."))
-    caller.post("/v1/tool-runtime/invoke", {"tool_name": "web_search", "kwargs": {"query": "who?"}})
-    in_settings = tuple(planted.all)
-    url, mine = planted.in_query(f"http://{teller}/v1", "api_key"), planted.secret()
-    own = {"toolgroup_id": "mine", "provider_id": "model-context-protocol", "mcp_endpoint": {"uri": url}}
-    sent = {"X-LlamaStack-Provider-Data": json.dumps({"mcp_headers": {url: {"X-Api-Key": mine}}})}
-    assert caller.post("/v1/toolgroups", own).status == 200
-    caller.ask("GET", "/v1/tools?toolgroup_id=mine", headers=sent)
+    # on data of its own: what another secret has begun is refused
+    with running(tmp_path, {**planted.settings, "FETCH_ALLOW_PRIVATE": "true"}) as process:
+        caller = Caller(process.port)
+        for model in ("one/model", "openai/gpt", "gpt-5"):
+            caller.post("/v1/chat/completions", {"model": model, "messages": [{"role": "user", "content": "hello"}]})
+            caller.post("/v1/responses", {"model": model, "input": "hello"})
+            caller.post("/v1/embeddings", {"model": model, "input": "hello"})
+        for group in ("held", "other"):
+            answer = caller.get(f"/v1/tools?toolgroup_id={group}")
+            assert [secret for secret in planted.all if secret in answer.body.decode()] == []
+        talk = Talk(caller, model="scripted/fast", toolgroups=["builtin::websearch"])
+        talk.say(script('call web_search {"query": "who?"}', "then", "say Done."))
+        caller.post("/v1/tool-runtime/invoke", {"tool_name": "web_search", "kwargs": {"query": "who?"}})
+        in_settings = tuple(planted.all)
+        url, mine = planted.in_query(f"http://{teller}/v1", "api_key"), planted.secret()
+        own = {"toolgroup_id": "mine", "provider_id": "model-context-protocol", "mcp_endpoint": {"uri": url}}
+        sent = {"X-LlamaStack-Provider-Data": json.dumps({"mcp_headers": {url: {"X-Api-Key": mine}}})}
+        assert caller.post("/v1/toolgroups", own).status == 200
+        caller.ask("GET", "/v1/tools?toolgroup_id=mine", headers=sent)
 
-    read = 0
-    for path, text in readable(caller):
-        read += len(text)
-        assert [secret for secret in planted.all if secret in text or quote(secret, safe="") in text] == [], path
-    assert read > 100_000
-    for secret in (*in_settings, mine):  # an address that somebody registers is kept: it is asked again
-        check_kept_nowhere(secret, process)
-    assert planted.all[len(in_settings)] not in process.log
-    assert "Not with" in caller.get("/v1/logs/turns").body.decode() + process.log
+        read = 0
+        for path, text in readable(caller):
+            read += len(text)
+            assert [secret for secret in planted.all if secret in text or quote(secret, safe="") in text] == [], path
+        assert read > 100_000
+        for secret in (*in_settings, mine):  # an address that somebody registers is kept: it is asked again
+            check_kept_nowhere(secret, process)
+        assert planted.all[len(in_settings)] not in process.log
+        assert "Not with" in caller.get("/v1/logs/turns").body.decode() + process.log

@@ -67,13 +67,15 @@ def test_a_finished_turn_is_replayed_and_ends(caller: Caller, server: ServerProc
         socket.subscribe(f"turn:{turn['turn_id']}")
         heard = socket.to_op("end")
 
-    assert [message["op"] for message in heard] == ["replay", "live", "end"]
+    ops = [message["op"] for message in heard]
+    assert (ops[:2], ops[-1]) == (["replay", "live"], "end")
+    assert set(ops[2:-1]) <= {"events"}  # each response that ran just now may be in the memory of another process
     seen = events(heard)
     assert text_of(seen) == "Let me ask.I see."
     assert text_of(seen, "reasoning") == "Hm.\nHm!"
     assert text_of(seen, "call") == '{"question": "?"}'
     assert numbers(seen) == list(range(len(numbers(seen))))
-    assert heard[0]["cursor"] == str(numbers(seen)[-1])
+    assert heard[-2].get("cursor", heard[0]["cursor"]) == str(numbers(seen)[-1])
 
 
 def test_a_large_replay_arrives_whole(caller: Caller, server: ServerProcess) -> None:

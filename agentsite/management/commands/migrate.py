@@ -1,0 +1,75 @@
+"""``manage.py migrate``: Django's, by one process at a time, on a file that is its owner's alone, and beside servers
+that use the same tables."""
+
+from __future__ import annotations
+
+import time
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.core.management.commands import migrate
+from django.db import OperationalError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.executor import MigrationExecutor
+
+from agents.base.lock_waits import waiting_for_locks
+from agents.base.store import fingerprints
+from agents.base.store.claims import ClaimKind, claimed
+from agentsite import sqlite
+
+LOCK_TIMEOUT_MS = 2_000
+"""How long a change of a table waits at PostgreSQL for those who use it. All who come later wait behind it, so it
+then makes way for them and tries again."""
+PAUSE_S = 1.0
+MAX_TRIES = 200
+_LOCK_NOT_AVAILABLE = "55P03"
+LAST_THAT_CHANGED_ROWS = "0022"
+"""Our later migrations add tables, columns and indexes, as ``tests/test_migrations.py`` holds them to."""
+
+
+class Command(migrate.Command):
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--accept-id-secret",
+            action="store_true",
+            help="take the present ID_SECRET for the database's, where that is lost; public ids given out are void",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        database = connections[options["database"]]
+        sqlite.create_file(database.settings_dict)
+        with claimed(ClaimKind.START):
+            with self._beside_others(database, options["app_label"]):
+                self._migrate(*args, **options)
+            if options["accept_id_secret"]:
+                fingerprints.accept_secret()
+
+    @staticmethod
+    def _beside_others(database: BaseDatabaseWrapper, app_label: str | None) -> AbstractContextManager[None]:
+        """What holds up those who use the database the least."""
+        if database.vendor == "postgresql":
+            return waiting_for_locks(database, LOCK_TIMEOUT_MS)
+        return sqlite.without_reference_checks(database) if not app_label and _only_adds(database) else nullcontext()
+
+    def _migrate(self, *args: Any, **options: Any) -> None:
+        """Migrate, again and again as long as somebody else holds a table."""
+        for tries in range(1, MAX_TRIES + 1):
+            try:
+                super().handle(*args, **options)
+                return
+            except OperationalError as error:
+                if getattr(error.__cause__, "sqlstate", "") != _LOCK_NOT_AVAILABLE:
+                    raise
+                if tries == 1:
+                    self.stderr.write("A table is in use by a long transaction: waiting for its end.")
+            # those who queued up behind the attempt have their turn; nobody tells when a lock is given up
+            time.sleep(PAUSE_S)
+        raise CommandError(f"A table was in use whenever it was to be changed, {MAX_TRIES} times in a row.")
+
+
+def _only_adds(database: BaseDatabaseWrapper) -> bool:
+    executor = MigrationExecutor(database)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return all(step.app_label == "agents" and step.name[:4] > LAST_THAT_CHANGED_ROWS for step, _backwards in plan)
