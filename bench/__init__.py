@@ -14,7 +14,8 @@ its sockets and from ``/proc``, so that any server that speaks the Agents API ca
 ``client``         the Agents API as a load client sees it; many at a time
 ``streams``        reads server-sent events: timings, number of tokens, a completed end
 ``sockets``        reads WebSockets: every event once, no character missing
-``server``         starts ``manage.py serve`` in an empty folder and stops it by SIGTERM
+``server``         starts ``manage.py serve`` in an empty folder or several on one database; stops them by SIGTERM
+``postgresql``     a PostgreSQL server of our own, started when it is first needed
 ``children``       a child process: started on a core, its log, its end
 ``processes``      CPU seconds and memory of a process and its children
 ``disk``           how long fdatasync takes here: every commit costs one

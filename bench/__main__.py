@@ -40,6 +40,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--only", action="append", choices=ALL, metavar="NAME", help=f"of {', '.join(ALL)}")
     parser.add_argument("--quick", action="store_true", help="smaller sizes: does everything work?")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    parser.add_argument("--postgresql", action="store_true", help="our server keeps its data in PostgreSQL")
+    parser.add_argument("--minutes", type=float, default=60.0, metavar="N", help="how long `soak` goes on")
     parser.add_argument("--pin", action="store_true", help="the server on one core, client and endpoint on another")
     parser.add_argument("--write-readme", action="store_true", help="put the table of a full run into bench/README.md")
     other = parser.add_argument_group("another server, which must reach the endpoint by itself")
@@ -50,8 +52,10 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     other.add_argument("--key", default="", help="sent as a Bearer token")
     other.add_argument("--server-pid", type=int, help="its process on this machine, for CPU figures")
     options = parser.parse_args(argv)
-    if options.write_readme and (options.quick or options.only or options.base):
-        parser.error("--write-readme takes a full run of our own server")
+    if options.write_readme and (options.quick or options.only or options.base or options.postgresql):
+        parser.error("--write-readme takes a full run of our own server on SQLite")
+    if options.postgresql and options.base:
+        parser.error("--postgresql is for our own server")
     if options.server_pid and not Path(f"/proc/{options.server_pid}").exists():
         parser.error(f"--server-pid: there is no process {options.server_pid}")
     return options
@@ -61,7 +65,7 @@ async def run(options: argparse.Namespace) -> Report:
     """Run the chosen cases, one after the other, in the order of the table."""
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
-        name_of = options.base or "Our server"
+        name_of = options.base or ("Our server on PostgreSQL" if options.postgresql else "Our server")
         slow = yardstick.slowness()
         report = Report(name_of, disk.fdatasync(folder), slow, options.pin, options.quick)
         try:
@@ -98,11 +102,12 @@ async def staged(options: argparse.Namespace, folder: Path) -> AsyncIterator[Sta
         )
         base, pid, launcher = options.base, options.server_pid, None
         if base is None:
-            launcher = Launcher(folder, http, endpoint.base, server_core)
+            launcher = Launcher(folder, http, endpoint.base, server_core, options.postgresql)
+            stack.callback(launcher.databases.close)
             server = await stack.enter_async_context(launcher.run(MAIN))
             base, pid = server.base, server.pid
         api = Api(http, base, prefix=options.prefix, model_prefix=options.model_prefix)
-        yield Stage(api, endpoint, pid, launcher, options.quick)
+        yield Stage(api, endpoint, pid, launcher, options.quick, options.minutes)
 
 
 @asynccontextmanager

@@ -43,6 +43,7 @@ class Child:
                 command, cwd=ROOT, env=dict(env), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
             )
         self.pid = self._process.pid
+        self._killed = False
 
     async def says(self, pattern: str, within_s: float) -> str:
         """The first group of a line of its output. Raises Broken when it ends or stays silent."""
@@ -59,8 +60,17 @@ class Child:
     def tail(self) -> str:
         return self.log.read_text(errors="replace").strip()[-600:]
 
+    def kill(self) -> None:
+        """SIGKILL, on purpose."""
+        self._killed = True
+        self._process.kill()
+        self._process.wait()
+
     async def stop(self, within_s: float = 30.0) -> None:
-        """SIGTERM, and wait. Raises Broken when it has to be killed, or ends with an error."""
+        """SIGTERM, and wait; nothing for one that was killed on purpose. Raises Broken when it has to be killed, or
+        ends with an error."""
+        if self._killed:
+            return
         self._process.terminate()
         asked = time.monotonic()
         while self._process.poll() is None:

@@ -84,8 +84,12 @@ class Watcher:
 
     def __init__(self, http: aiohttp.ClientSession, base: str) -> None:
         self._http = http
-        self._url = f"{base.replace('http', 'ws', 1)}/ws/live"
         self.frames: list[Arrived] = []
+        self.move(base)
+
+    def move(self, base: str) -> None:
+        """Connect to this server from now on."""
+        self._url = f"{base.replace('http', 'ws', 1)}/ws/live"
 
     async def open(self) -> None:
         """Connect. Raises Missing where no such socket is offered."""

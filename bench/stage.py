@@ -28,6 +28,8 @@ class Stage:
     server_pid: int | None
     launcher: Launcher | None
     quick: bool = False
+    minutes: float = 60.0
+    """How long a case without an end of its own goes on."""
 
     def meter(self) -> Meter:
         """Measures the server."""

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from bench.cases import (
     client_tools,
     create,
+    engines,
     fairness,
     hostile_reports,
     idle_memory,
@@ -25,11 +26,16 @@ from bench.cases import (
     responses,
     retrieval,
     server_tools,
+    several,
+    soak,
     sockets,
     start_up,
+    takeover,
     turn_once,
     turns,
+    watching,
     whole_turn,
+    write_ahead,
 )
 from bench.figures import Row
 from bench.stage import Stage
@@ -60,10 +66,19 @@ CASES: dict[str, Case] = {
     "large-things": large_things.rows,
     "fairness": fairness.rows,
     "memory": memory.rows,
+    "takeover": takeover.rows,
+    "watching": watching.rows,
+    "several": several.rows,
+    "engines": engines.rows,
+    "write-ahead": write_ahead.rows,
     "start-up": start_up.rows,
     "idle-memory": idle_memory.rows,
 }
 """By the name ``--only`` takes."""
 
-LONG: dict[str, Case] = {"log-lists-large": log_lists.large, "log-numbers-large": log_numbers.large}
+LONG: dict[str, Case] = {
+    "log-lists-large": log_lists.large,
+    "log-numbers-large": log_numbers.large,
+    "soak": soak.rows,
+}
 """Cases that run only when they are asked for: they take many minutes."""

@@ -69,11 +69,12 @@ async def large(stage: Stage) -> AsyncIterator[Row]:
 
 async def measured(stage: Stage, steps: int) -> AsyncIterator[Row]:
     launcher, name = stage.own(), f"{NAME}-{steps}"
-    path = await asyncio.to_thread(fill, launcher.folder / name, steps, texts=True)
+    await asyncio.to_thread(fill, launcher.folder / name, steps, texts=True)
     slower = 2 if steps > 1_000_000 else 1
+    await launcher.copy_to_postgresql(name)
     async with launcher.run(name) as server:
         api = Api(stage.api.http, server.base)
-        await sealed(path)
+        await sealed(launcher, name)
         for level in LEVELS:
             what, times = f"list {PAGE} of {level}, {steps:,} steps", stage.size(8, 3)
             for figure, target, queries in await _asked(api, level):

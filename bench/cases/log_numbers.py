@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import closing
-from pathlib import Path
 from urllib.parse import quote
 
 from bench.client import Api
 from bench.faults import Broken
 from bench.figures import Row, Target, latency
 from bench.many import fill
+from bench.server import Launcher
 from bench.stage import Stage
 
 NAME = "log-numbers"
@@ -32,6 +30,9 @@ FILTERS = (
     "kettle",
 )
 SEALED_S = 900.0
+NOT_SEALED = """
+SELECT count(*) FROM agents_turn WHERE id > (SELECT COALESCE(max(high), 0) FROM agents_segment WHERE live)
+"""
 
 
 async def rows(stage: Stage) -> AsyncIterator[Row]:
@@ -46,11 +47,12 @@ async def large(stage: Stage) -> AsyncIterator[Row]:
 
 async def measured(stage: Stage, steps: int) -> AsyncIterator[Row]:
     launcher, name = stage.own(), f"{NAME}-{steps}"
-    path = await asyncio.to_thread(fill, launcher.folder / name, steps)
+    await asyncio.to_thread(fill, launcher.folder / name, steps)
     target = Target(TARGET_MS * (2 if steps > 1_000_000 else 1)) if not stage.quick else None
+    await launcher.copy_to_postgresql(name)
     async with launcher.run(name) as server:
         api = Api(stage.api.http, server.base)
-        await sealed(path)
+        await sealed(launcher, name)
         for text in FILTERS:
             q, what = quote(text), f"numbers of {steps:,} steps, {text or 'all'}"
             total = await _total(api, q)
@@ -63,14 +65,12 @@ async def measured(stage: Stage, steps: int) -> AsyncIterator[Row]:
                 yield latency(what, figure, seconds[1:], target)
 
 
-async def sealed(path: Path) -> None:
+async def sealed(launcher: Launcher, store: str) -> None:
     """Wait until less than a few thousand turns are left to the rows."""
     loop = asyncio.get_running_loop()
     until = loop.time() + SEALED_S
     while loop.time() < until:
-        with closing(sqlite3.connect(path)) as database:
-            [[high]] = database.execute("SELECT max(high) FROM agents_segment WHERE live")
-            [[left]] = database.execute("SELECT count(*) FROM agents_turn WHERE id > ?", [high or 0])
+        [[left]] = await asyncio.to_thread(launcher.query, store, NOT_SEALED)
         if left < 4096:
             return
         await asyncio.sleep(1)

@@ -3,6 +3,7 @@ and whether paging reaches every one of many that share a second."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ async def rows(stage: Stage) -> AsyncIterator[Row]:
     async with launcher.run(NAME) as server:
         api = Api(stage.api.http, server.base)
         await at_a_time(2, originals, lambda number: api.whole_response(MODELS[number % 2]))
-    multiply(launcher.folder / NAME, stored // originals - 1)
+    await asyncio.to_thread(multiply, launcher, NAME, stored // originals - 1)
     async with launcher.run(NAME) as server:
         api = Api(stage.api.http, server.base)
         what = f"list {PAGE} of {stored:,} responses"
