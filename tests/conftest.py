@@ -20,6 +20,7 @@ from django.conf import settings
 from django.db import connection, connections
 from django.test import TransactionTestCase
 from django.test.utils import setup_databases, teardown_databases
+from django.utils import translation
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
@@ -93,6 +94,14 @@ def _fresh_caches() -> Iterator[None]:
         module.forget()
     yield
     ids.use_clock(None)
+
+
+@pytest.fixture(autouse=True)
+def _no_language() -> Iterator[None]:
+    """A request of the test client leaves its language behind; one to a server is in a context of its own."""
+    translation.deactivate()
+    yield
+    translation.deactivate()
 
 
 class Clock:

@@ -102,10 +102,33 @@ def _on_postgresql(tests: Callable[[str], bool]) -> bool:
         return tests(url)
 
 
+NOT_OF_THE_DATABASE = (
+    "tests/agentsite/live/test_body_cap.py",
+    "tests/agentsite/live/test_log.py",
+    "tests/agentsite/live/test_private_files.py",
+    "tests/agentsite/live/test_public_url.py",
+    "tests/agentsite/live/test_request_shares.py",
+    "tests/bench",
+    "tests/knowledge/live/test_document_bombs.py",
+    "tests/knowledge/providers",
+    "tests/knowledge/schemas",
+    "tests/loop/inference",
+    "tests/query",
+    "tests/responses/wire",
+    "tests/safety/providers",
+    "tests/telemetry/reading",
+    "tests/test_architecture.py",
+    "tests/tools/live",
+    "tests/tools/providers",
+)
+"""Tests of what knows no database, as the contracts of imports say, or is the same on any: they need no second one."""
+
+
 def postgresql() -> bool:
-    """The tests again, on PostgreSQL, and what needs its many processes."""
-    several = "not browser and not slow or several"
-    return _on_postgresql(lambda url: pytest("-m", several, TEST_DATABASE_URL=url))
+    """The tests again, on PostgreSQL, and what needs its many processes. The server that tests share, official clients
+    among them, is three processes here: each request goes to one of them at random."""
+    chosen = ("-m", "not browser and not slow or several", *(f"--ignore={path}" for path in NOT_OF_THE_DATABASE))
+    return _on_postgresql(lambda url: pytest(*chosen, TEST_DATABASE_URL=url, TEST_SERVERS="3"))
 
 
 def slow() -> bool:

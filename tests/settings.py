@@ -16,6 +16,7 @@ atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 for _name in [name for name in os.environ if name.startswith(("OPENAI_", "MODEL_", "HOST", "PORT", "REQUIRE_"))]:
     del os.environ[_name]
 os.environ["DATA_DIR"] = _folder
+os.environ["NUMBERS_MAX_AGE_SECONDS"] = "0"  # the first count imports numpy, and would be kept over what a test changes
 os.environ["DATABASE_URL"] = os.environ.get("TEST_DATABASE_URL", "")
 
 from agentsite.settings import *  # noqa: E402, F403 - only in this environment

@@ -388,6 +388,11 @@ def page_status(who: Who, action: Action | None, target: Target, done: int) -> i
     return done if _there(who, target) else 404
 
 
+def admins(who: Who, admins_only: bool, status: int, done: int) -> int:
+    """The same of what only administrators may ask for."""
+    return 403 if admins_only and status == done and who.name != "admin" else status
+
+
 def _there(who: Who, target: Target) -> bool:
     if not target.ids:
         return True

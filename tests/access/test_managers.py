@@ -197,7 +197,7 @@ def test_no_edge_reads_rows_on_nobodys_behalf() -> None:
     assert found == []
 
 
-WORDS_OF_TABLES = {"CompletionStatus", "Api", "ChangeKind", "Source", "StepStatus", "StepType", "TurnStatus"}
+WORDS_OF_TABLES = {"LIVE", "CompletionStatus", "Api", "ChangeKind", "Source", "StepStatus", "StepType", "TurnStatus"}
 
 
 def test_no_edge_touches_a_table() -> None:

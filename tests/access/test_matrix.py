@@ -21,7 +21,7 @@ from agents.knowledge.api.vector_dbs import RagInsertion, RagSearch, VectorDBDet
 from agents.knowledge.api.vector_store_files import FileBatchCreate, StoreFileListView
 from agents.llama_stack.api import AgentDetail, SessionDetail, TurnCreate, TurnResume
 from agents.logs.api.saved_views import ViewAll, ViewOne
-from agents.loop.api import ModelDetail
+from agents.loop.api import ModelDetail, StepDecision
 from agents.record.store import agents
 from agents.responses.api.responses import ResponseCancel, ResponseCreate
 from agents.safety.api import ShieldDetailView
@@ -36,7 +36,7 @@ from agents.telemetry.api.reports import (
 )
 from agents.tools.api.tools import ToolGroupDetail
 from tests.access.asking import PARAM, Cell, ask, filled, leaks
-from tests.access.matrix import EVERYONE, OWNED, Target, Who, World, api_status
+from tests.access.matrix import EVERYONE, OWNED, Target, Who, World, admins, api_status
 from tests.support.cases import sparing
 from tests.support.inprocess import told
 
@@ -118,6 +118,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "LangSmithBatch": {"post": []},
     "TurnCreate": {"messages": [{"role": "user", "content": "hello"}], "stream": False},
     "TurnFork": {"step": 1},
+    "StepDecision": {"outcome": "not_done"},
     "TurnResume": {"tool_responses": [{"call_id": "c", "tool_name": "t", "content": "r"}], "stream": False},
 }
 DONE: dict[tuple[str, type[ApiView]], int] = {
@@ -143,6 +144,7 @@ DONE: dict[tuple[str, type[ApiView]], int] = {
     ("delete", ToolGroupDetail): 400,
     ("post", TurnCreate): 400,
     ("post", TurnFork): 400,
+    ("post", StepDecision): 409,
     ("post", TurnResume): 409,
     ("delete", AgentDetail): 204,
     ("delete", SessionDetail): 204,
@@ -160,7 +162,7 @@ def api_cells(world: World, who: Who, catalogue: dict[str, str]) -> Iterator[Cel
         for method, action in view.actions.items():
             done = DONE.get((method, view), 200)
             for target in world.targets(owned) if owned else [Target("all", {})]:
-                expected = api_status(who, action, target, done)
+                expected = admins(who, view.admins_only, api_status(who, action, target, done), done)
                 if method == "delete" and expected == done:
                     target = _fresh(world, owned)
                 yield Cell(

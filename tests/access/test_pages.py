@@ -17,7 +17,7 @@ from agents.base.access import Action
 from agents.base.models.people import User
 from agents.server.pages.urls import urlpatterns
 from tests.access.asking import PARAM, Cell, filled, leaks
-from tests.access.matrix import OWNED, Target, Who, World, page_status
+from tests.access.matrix import OWNED, Target, Who, World, admins, page_status
 from tests.support.cases import sparing
 from tests.support.inprocess import told
 
@@ -41,6 +41,7 @@ DONE = {
     "conversations": 302,
     "step": 302,
     "turn-answer": 409,  # the turn does not wait
+    "turn-decide": 400,  # nothing is decided
     "turn-cancel": 302,
     "key-revoke": 302,
     "prices-apply": 302,
@@ -58,7 +59,8 @@ ASKED_FOR = {"turn-value": "?part=input-0", "turn-read": "?part=input-0", "welco
 FREE = {"token": "no-token", "span_id": "no-span"}
 """Parameters that name nothing of anyone's."""
 POST_ONLY = {
-    *("agent-new", "agent-try", "session-say", "turn-say", "turn-answer", "turn-cancel", "key-revoke", "logout"),
+    *("agent-new", "agent-try", "session-say", "turn-say", "turn-answer", "turn-decide", "turn-cancel"),
+    *("key-revoke", "logout"),
     *("view-save", "view-change", "log-act", "prices-apply", "language"),
 }
 
@@ -79,7 +81,8 @@ def cells(world: World, who: Who) -> Iterator[tuple[str, Cell]]:
         assert set(params) <= {*OWNED, *FREE}, f"teach the matrix what {route} names"
         method = "post" if name in POST_ONLY else "get"
         for target in world.targets(owned) if owned else [Target("all", {})]:
-            expected = page_status(who, action, target, DONE.get(name, 200))
+            done, only = DONE.get(name, 200), pattern.callback.admins_only  # type: ignore[attr-defined]  # the same
+            expected = admins(who, only, page_status(who, action, target, done), done)
             if name == "key-revoke" and expected == DONE[name]:
                 target = Target("fresh", {"key_id": world.fresh().ids["key_id"]}, "red")
             path = filled(route, {**FREE, **target.ids}) + ASKED_FOR.get(name, "")

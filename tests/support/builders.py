@@ -18,9 +18,10 @@ from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.events import Delta, Entry
 from agents.record.store import agents, recorder, sessions, start_turn
 from agents.record.store.agents import AgentRecord
+from agents.record.store.new_responses import NewResponse
 from agents.record.store.recorder import TurnRef
 from agents.record.store.sessions import NewSession
-from agents.record.store.start_turn import NewResponse, NewTurn
+from agents.record.store.start_turn import NewTurn
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.wire.settings import settings_json
 from tests.loop.play import make_run, play

@@ -60,7 +60,16 @@ class IdleRunner(Runner):
 class InlineRunner(IdleRunner):
     """Plays a run to its end in the thread that starts it, and records it at once."""
 
-    def start(self, loop: Loop, leg: TurnRef, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
+    def start(
+        self,
+        loop: Loop,
+        leg: TurnRef,
+        opening: Sequence[Event],
+        actor: Actor,
+        slot: Slot,
+        *,
+        queued: bool | None = None,
+    ) -> None:
         async def play() -> list[Entry]:
             return [entry async for entry in loop.events()]
 

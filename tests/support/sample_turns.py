@@ -80,6 +80,7 @@ def sample(admin: Actor, clock: Clock) -> list[Recorded]:
     for said in ("gold", "plain"):
         make_response(admin, "say Gladly.", said=said, clock=clock)
     hand_over(made[11], clock)
+    Turn.objects.unscoped("test").filter(pk=made[12].turn).update(doubt_at=to_datetime(clock.now_us))
     judge(admin, made)
     describe(admin, made)
     return made

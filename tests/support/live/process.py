@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import urlsplit
@@ -49,7 +49,7 @@ for line in sys.stdin:
 
 KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
 START_S, STOP_S, LOOK_S = 120.0, 120.0, 0.02
-_PORT = re.compile(r"^Logs +http://[^/]+:(\d+)/logs/$", re.MULTILINE)
+_PORT = re.compile(r"^(?:Logs|Address) +http://[^/]+:(\d+)(?:/logs/)?$", re.MULTILINE)
 
 _MISTAKE = re.compile(r"^Traceback| ERROR agents| CRITICAL ", re.MULTILINE)
 
@@ -96,6 +96,15 @@ class ServerProcess:
     def pid(self) -> int:
         assert self._process is not None  # it was started
         return self._process.pid
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What it is started with."""
+        return dict(self._environment)
+
+    def use(self, **environment: str) -> None:
+        """Start it with these settings too, from the next time on."""
+        self._environment |= environment
 
     @property
     def database_url(self) -> str:
@@ -212,14 +221,20 @@ def database(*, empty: bool = True) -> Iterator[dict[str, str]]:
 
 @contextmanager
 def running(
-    folder: Path, environment: Mapping[str, str] | None = None, *, demo: bool = False, data: Path | None = None
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    *,
+    demo: bool = False,
+    data: Path | None = None,
+    own_database: bool = True,
 ) -> Iterator[ServerProcess]:
-    """A started server with a database of its own, and with the demo in its log if so asked. It starts
-    with a copy of ``data``, see `first_data`, or with nothing. What still runs when the block ends
+    """A started server with a database of its own, unless its environment names one, and with the demo in its log if
+    so asked. It starts with a copy of ``data``, see `first_data`, or with nothing. What still runs when the block ends
     well is stopped, and must not have logged a mistake."""
     if data is not None:
         shutil.copytree(data, folder / "data")
-    with database(empty=data is None) as where:
+    nothing: AbstractContextManager[dict[str, str]] = nullcontext({})
+    with database(empty=data is None) if own_database else nothing as where:
         server = ServerProcess(folder, {**where, **(environment or {})}, demo=demo)
         try:
             server.start()

@@ -1,0 +1,103 @@
+"""The network between a server and its database: bytes pass until a test cuts it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from urllib.parse import urlsplit
+
+RESET = b"\x01\x00\x00\x00\x00\x00\x00\x00"
+"""SO_LINGER on, for no time: a socket that is closed tells the other side that its connection is gone."""
+
+
+class Network:
+    """Passes connections on to an address. It can be `cut`: connections end, and new ones are refused; or `go_silent`:
+    they stay, and nothing arrives. `mend` ends both."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._to = host, port
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._flows = threading.Event()
+        self._flows.set()
+        self._listening = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self.port = int(self._listening.getsockname()[1])
+        self._accept()
+
+    def cut(self) -> None:
+        """End all connections, and refuse new ones."""
+        _close(self._listening)
+        with self._lock:
+            connections, self._open = self._open, set()
+        for connection in connections:
+            with suppress(OSError):
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            _close(connection)
+
+    def go_silent(self) -> None:
+        """Let nothing through, without a word."""
+        self._flows.clear()
+
+    def mend(self) -> None:
+        """Let bytes through again. What was underway in a silence is lost, and its connections with it."""
+        if not self._flows.is_set():
+            self.cut()
+            self._flows.set()
+        if self._listening.fileno() < 0:
+            self._listening = socket.create_server(("127.0.0.1", self.port), backlog=512)
+            self._accept()
+
+    def close(self) -> None:
+        self._flows.set()
+        self.cut()
+
+    def _accept(self) -> None:
+        threading.Thread(target=self._pass_on, args=(self._listening,), name="network", daemon=True).start()
+
+    def _pass_on(self, listening: socket.socket) -> None:
+        while True:
+            try:
+                near, _ = listening.accept()
+            except OSError:  # it was cut
+                return
+            try:
+                far = socket.create_connection(self._to)
+            except OSError:  # nobody is there
+                _close(near)
+                continue
+            with self._lock:
+                self._open |= {near, far}
+            for one, other in ((near, far), (far, near)):
+                threading.Thread(target=self._copy, args=(one, other), name="network", daemon=True).start()
+
+    def _copy(self, one: socket.socket, other: socket.socket) -> None:
+        with suppress(OSError):
+            while data := one.recv(65536):
+                self._flows.wait()
+                other.sendall(data)
+        with self._lock:
+            self._open -= {one, other}
+        _close(one)
+        _close(other)
+
+
+def _close(connection: socket.socket) -> None:
+    """Close a socket also for a thread that waits at it."""
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+    connection.close()
+
+
+@contextmanager
+def between(url: str) -> Iterator[tuple[Network, str]]:
+    """A network in front of a database, and the database's URL through it."""
+    parts = urlsplit(url)
+    network = Network(parts.hostname or "127.0.0.1", parts.port or 5432)
+    user = parts.netloc.rpartition("@")[0]
+    netloc = f"{user}@127.0.0.1:{network.port}" if user else f"127.0.0.1:{network.port}"
+    try:
+        yield network, parts._replace(netloc=netloc).geturl()
+    finally:
+        network.close()
