@@ -4,7 +4,7 @@ A subject imports only subjects that stand below it here, and none that stands b
 these rules as contracts, and ``make lint`` checks them.
 
 =====================  ==========================================================================
-``server``             puts the subjects together: URLs, the socket, commands, checks, the demo
+``server``             puts the subjects together: URLs, the socket, commands, backups, checks, the demo
 ---------------------  --------------------------------------------------------------------------
 ``identity``           login, API keys and groups on pages; identity providers that know tokens
 ``prices``             prices of models, costs of steps
@@ -43,8 +43,9 @@ Inside a subject each role has its file, or its folder where it is large. A role
 =====================  ==========================================================================
 
 The loop with what belongs to it (``loop.loop``, ``loop.inference``, ``loop.protocols``) knows no Django either.
-Async and sync code meet in ``base.reading``, ``record.live``, ``record.store.recorder``, ``loop.run``,
-``base.api.views`` and, for request threads and shutdown, in ``agentsite``, which also has the command ``serve``.
+Async and sync code meet in ``base.reading``, ``base.feed_reader``, ``record.live``, ``record.mirrors``,
+``record.store.recorder``, ``loop.run``, ``base.api.views`` and, for request threads and shutdown, in ``agentsite``,
+which also has the commands ``serve``, ``backup``, ``restore`` and ``copy_to_postgres``.
 
 The nine subjects from ``identity`` to ``telemetry`` can be left out by the setting ``INSTALLED_SUBJECTS``. What they
 add to those below them they register in ``install``: tools, shields and documents of a turn (``loop.extensions``) and
@@ -54,7 +55,8 @@ of a response (``responses.runner.extensions``), work of a serving process (``lo
 there in any case: the database is the same whichever are installed. Which rows go with a deleted record, the foreign
 keys of all tables declare; ``record.store.references`` makes the statements of that.
 ``models.py`` and ``admin.py`` of the app collect those of the subjects for Django. ``migrations/``, ``locale/``,
-``management/`` (the commands ``demo``, ``admin_link``, ``prices``, ``logs``), ``templates/`` and ``templatetags/``
-(what the admin looks like) stand where Django looks for them. Pages are rendered from ``templates/<subject>/`` with
-the files of ``static/<subject>/``, both beside this package; parts of pages begin with an underscore.
+``management/`` (the commands ``demo``, ``admin_link``, ``prices``, ``logs``, ``retention``), ``templates/`` and
+``templatetags/`` (what the admin looks like) stand where Django looks for them. Pages are rendered from
+``templates/<subject>/`` with the files of ``static/<subject>/``, both beside this package; parts of pages begin with
+an underscore.
 """
