@@ -26,8 +26,8 @@ pytestmark = [
     pytest.mark.skipif(not os.environ.get("TEST_DATABASE_URL"), reason="several servers share a PostgreSQL"),
 ]
 
-# longer than the proxy takes to notice, as README says: it shares its process with all readers, and looked at most every
-# 1.6 s beside 200 of them
+# longer than the proxy takes to notice, as README says: it shares its process with all readers, and took up to 1.6 s
+# beside 200 of them
 STOP_DELAY_S = deep(1, 5)
 SHARED = {
     "SECRET_KEY": "of all of them" * 4,
