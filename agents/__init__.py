@@ -55,8 +55,8 @@ of a response (``responses.runner.extensions``), work of a serving process (``lo
 there in any case: the database is the same whichever are installed. Which rows go with a deleted record, the foreign
 keys of all tables declare; ``record.store.references`` makes the statements of that.
 ``models.py`` and ``admin.py`` of the app collect those of the subjects for Django. ``migrations/``, ``locale/``,
-``management/`` (the commands ``demo``, ``admin_link``, ``prices``, ``logs``, ``retention``), ``templates/`` and
-``templatetags/`` (what the admin looks like) stand where Django looks for them. Pages are rendered from
-``templates/<subject>/`` with the files of ``static/<subject>/``, both beside this package; parts of pages begin with
-an underscore.
+``management/`` (the commands ``demo``, ``admin_link``, ``prices``, ``logs``, ``retention``, ``partition``),
+``templates/`` and ``templatetags/`` (what the admin looks like) stand where Django looks for them. Pages are rendered
+from ``templates/<subject>/`` with the files of ``static/<subject>/``, both beside this package; parts of pages begin
+with an underscore.
 """

@@ -32,7 +32,7 @@ from agents.loop.tasks import Runner
 from agents.record.bus import hub
 from agents.record.mirrors import mirrors
 from agents.record.sharing import LogSharing
-from agents.record.store import closing, deletion, removal, sessions
+from agents.record.store import closing, deletion, partitions, removal, sessions
 from agents.server.socket import LiveConsumer
 from agentsite import providers
 from agentsite.memory import ProcessMemory
@@ -51,6 +51,8 @@ SEALING_S = 10.0
 MEMORY_S = 10.0
 STATISTICS_S = 60.0
 """Interval of checking whether the query planner's statistics are out of date."""
+
+PARTITIONS_S = 3600.0
 
 
 class Lifecycle:
@@ -100,6 +102,7 @@ class Lifecycle:
             (SEALING_S, self._seal),
             (MEMORY_S, self._release_memory),
             (STATISTICS_S, self._renew_statistics),
+            (PARTITIONS_S, self._maintain_partitions),
             (rights.CHECK_S, rights.check),
             (rights.CHECK_S, rights.check_tokens),
         ):
@@ -190,6 +193,10 @@ class Lifecycle:
     async def _renew_statistics(self) -> None:
         if leader.leads and not failures.failure_log.recent(CALM_S):
             await read(self._statistics.renew)
+
+    async def _maintain_partitions(self) -> None:
+        if leader.leads and not failures.failure_log.recent(CALM_S):
+            await read(partitions.maintain, ids.now_us())
 
     async def _seal(self) -> None:
         """Seal old turns into column segments, for at most half of the time, so that other work gets the processor."""

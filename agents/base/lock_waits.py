@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
+from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
+
+T = TypeVar("T")
+
+PAUSE_S = 1.0
+MAX_TRIES = 200
+_LOCK_NOT_AVAILABLE = "55P03"
 
 
 @contextmanager
@@ -18,6 +27,27 @@ def waiting_for_locks(database: BaseDatabaseWrapper, at_most_ms: int) -> Iterato
     finally:
         if database.is_usable():  # what raised may have been the connection's end, and is what is to be told
             _set_lock_timeout(database, before)
+
+
+def is_lock_timeout(error: OperationalError) -> bool:
+    """Tell whether a statement has waited for the locks of others as long as it may."""
+    return getattr(error.__cause__, "sqlstate", "") == _LOCK_NOT_AVAILABLE
+
+
+def until_unlocked(work: Callable[[], T], on_wait: Callable[[], None]) -> T:
+    """Do some work again and again as long as a lock that it needs is somebody else's, at most `MAX_TRIES` times;
+    ``on_wait`` is called after the first. Raises TimeoutError, and what the work raises."""
+    for tries in range(1, MAX_TRIES + 1):
+        try:
+            return work()
+        except OperationalError as error:
+            if not is_lock_timeout(error):
+                raise
+        if tries == 1:
+            on_wait()
+        # those who queued up behind the attempt have their turn; nobody tells when a lock is given up
+        time.sleep(PAUSE_S)
+    raise TimeoutError(f"A table was in use whenever it was to be changed, {MAX_TRIES} times in a row.")
 
 
 def _set_lock_timeout(database: BaseDatabaseWrapper, value: str) -> str:

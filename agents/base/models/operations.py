@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from django.db import models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.backends.ddl_references import Statement
 from django.db.migrations.operations import AddIndex
 from django.db.migrations.state import ProjectState
 
@@ -11,7 +13,8 @@ from agents.base.lock_waits import waiting_for_locks
 
 class AddIndexBesideWriters(AddIndex):
     """Adds an index to a table that others write: PostgreSQL builds it concurrently, in a migration with
-    ``atomic = False``. What a build left that was broken off is dropped first."""
+    ``atomic = False``, and part by part where the table has parts (`agents.record.store.partitions`). What a build left
+    that was broken off is dropped first."""
 
     atomic = False
 
@@ -21,14 +24,54 @@ class AddIndexBesideWriters(AddIndex):
         if schema_editor.connection.vendor != "postgresql":
             super().database_forwards(app_label, schema_editor, from_state, to_state)
             return
+        model = to_state.apps.get_model(app_label, self.model_name)
         # here, as it loads the driver, which SQLite does without
         from django.contrib.postgres.operations import AddIndexConcurrently
 
         # it waits for the transactions that were there before it, and holds up nobody meanwhile
         with waiting_for_locks(schema_editor.connection, 0):
+            if parts := _parts(schema_editor, model):
+                self._build_by_part(schema_editor, model, parts)
+                return
             schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {schema_editor.quote_name(self.index.name)}")
             build = AddIndexConcurrently(self.model_name, self.index)
             build.database_forwards(app_label, schema_editor, from_state, to_state)
 
+    def _build_by_part(
+        self, schema_editor: BaseDatabaseSchemaEditor, model: type[models.Model], parts: list[str]
+    ) -> None:
+        """Build the index of each part; that of the whole is whole with the last of them. One that a part has from a
+        build that was broken off is built again."""
+        quote = schema_editor.quote_name
+        whole = quote(self.index.name)
+        schema_editor.execute(f"DROP INDEX IF EXISTS {whole}")
+        schema_editor.execute(_sql(self.index, model, schema_editor, table=f"ONLY {quote(model._meta.db_table)}"))
+        for part in parts:
+            name = quote(f"{part}_{self.index.name}"[:63])
+            schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+            schema_editor.execute(
+                _sql(self.index, model, schema_editor, table=quote(part), name=f"CONCURRENTLY {name}")
+            )
+            schema_editor.execute(f"ALTER INDEX {whole} ATTACH PARTITION {name}")
+
     def describe(self) -> str:
         return f"{super().describe()} beside writers"
+
+
+def _parts(schema_editor: BaseDatabaseSchemaEditor, model: type[models.Model]) -> list[str]:
+    with schema_editor.connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid "
+            "WHERE i.inhparent = to_regclass(%s) ORDER BY c.relname",
+            [model._meta.db_table],
+        )
+        return [name for (name,) in cursor.fetchall()]
+
+
+def _sql(
+    index: models.Index, model: type[models.Model], schema_editor: BaseDatabaseSchemaEditor, **parts: str
+) -> Statement:
+    """Return the statement that makes the index with another ``name``, on another ``table``."""
+    statement = index.create_sql(model, schema_editor)
+    assert isinstance(statement, Statement)
+    return Statement(statement.template, **{**statement.parts, **parts})

@@ -3,17 +3,16 @@ that use the same tables."""
 
 from __future__ import annotations
 
-import time
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
-from django.db import OperationalError, connections
+from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 
-from agents.base.lock_waits import waiting_for_locks
+from agents.base.lock_waits import until_unlocked, waiting_for_locks
 from agents.base.store import fingerprints
 from agents.base.store.claims import ClaimKind, claimed
 from agentsite import sqlite
@@ -21,9 +20,6 @@ from agentsite import sqlite
 LOCK_TIMEOUT_MS = 2_000
 """How long a change of a table waits at PostgreSQL for those who use it. All who come later wait behind it, so it
 then makes way for them and tries again."""
-PAUSE_S = 1.0
-MAX_TRIES = 200
-_LOCK_NOT_AVAILABLE = "55P03"
 LAST_THAT_CHANGED_ROWS = "0022"
 """Our later migrations add tables, columns and indexes, as ``tests/test_migrations.py`` holds them to."""
 
@@ -55,18 +51,11 @@ class Command(migrate.Command):
 
     def _migrate(self, *args: Any, **options: Any) -> None:
         """Migrate, again and again as long as somebody else holds a table."""
-        for tries in range(1, MAX_TRIES + 1):
-            try:
-                super().handle(*args, **options)
-                return
-            except OperationalError as error:
-                if getattr(error.__cause__, "sqlstate", "") != _LOCK_NOT_AVAILABLE:
-                    raise
-                if tries == 1:
-                    self.stderr.write("A table is in use by a long transaction: waiting for its end.")
-            # those who queued up behind the attempt have their turn; nobody tells when a lock is given up
-            time.sleep(PAUSE_S)
-        raise CommandError(f"A table was in use whenever it was to be changed, {MAX_TRIES} times in a row.")
+        waits = "A table is in use by a long transaction: waiting for its end."
+        try:
+            until_unlocked(lambda: super(Command, self).handle(*args, **options), lambda: self.stderr.write(waits))
+        except TimeoutError as error:
+            raise CommandError(str(error)) from error
 
 
 def _only_adds(database: BaseDatabaseWrapper) -> bool:
