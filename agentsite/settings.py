@@ -69,7 +69,10 @@ def database(url: str) -> dict[str, Any]:
         config["CONN_HEALTH_CHECKS"] = True
         options = config.setdefault("OPTIONS", {})
         options.setdefault("connect_timeout", 5)
-        options.setdefault("tcp_user_timeout", 10_000)  # a server that has gone without a word
+        # a server that has gone without a word: when something is sent to it, and while an answer is waited for
+        options.setdefault("tcp_user_timeout", 10_000)
+        options.setdefault("keepalives_idle", 5)
+        options.setdefault("keepalives_interval", 2)
     else:
         raise ImproperlyConfigured("DATABASE_URL: sqlite and postgres are supported")
     # threads live long here, so their connections may; those of PostgreSQL's that requests share say otherwise
