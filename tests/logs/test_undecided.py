@@ -61,7 +61,10 @@ def test_the_list_says_so(client: Client, me: Actor) -> None:
     make_doubtful(me)
     read = words(client.get("/logs/", {"q": "is:undecided"}).content.decode())
     assert "in doubt" in read
-    assert "data-elapsed" not in client.get("/logs/", {"q": "is:undecided"}).content.decode()
+    page = client.get("/logs/", {"q": "is:undecided"}).content.decode()
+    assert "data-elapsed" not in page
+    assert '<rect class="tool_execution awaiting_input"' in page
+    assert '<rect class="tool_execution in_progress"' not in page
 
 
 def test_the_page_of_health_leads_to_them(client: Client, me: Actor) -> None:

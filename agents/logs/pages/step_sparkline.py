@@ -63,10 +63,18 @@ def strip(row: TurnRow, elapsed_ms: float) -> StepSparkline:
     scale = _length(total) / total
     marks: list[StepRectangle] = []
     right_edge = -float(_GAP)
-    for group in _groups(_spans(row.steps, total)):
+    for group in _groups(_spans(_as_waiting(row), total)):
         marks += _group_marks(group, scale, right_edge + _GAP)
         right_edge = max(mark.x + mark.width for mark in marks)
     return StepSparkline(_squeeze(marks, right_edge), label(row))
+
+
+def _as_waiting(row: TurnRow) -> Sequence[StepMark]:
+    """Return the steps of a row; calls that nobody knows the outcome of wait for a decision, and do not run."""
+    if not row.undecided:
+        return row.steps
+    waiting = {"status": "awaiting_input"}
+    return [step.model_copy(update=waiting) if step.status == "in_progress" else step for step in row.steps]
 
 
 def _end_ms(steps: Sequence[StepMark]) -> float:
