@@ -52,7 +52,9 @@ def test_traces_split_over_both_are_put_together_once(servers: list[ServerProces
     spans = [
         (number + index, one)
         for number in range(1, TRACES + 1)
-        for index, one in enumerate(reports.turn(number, at=number * 5.0, gen_ai__conversation__id=f"c{number % 3}"))
+        for index, one in enumerate(
+            reports.turn(number, at=number * 5.0, gen_ai__conversation__id=f"split-{number % 3}")
+        )
     ]
 
     def send(sent: tuple[int, Any]) -> int:
@@ -62,8 +64,12 @@ def test_traces_split_over_both_are_put_together_once(servers: list[ServerProces
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(send, spans)) == {200}
     eventually(lambda: not query(servers[0], "SELECT count(*) FROM agents_trace WHERE arrived > projected")[0])
-    assert query(servers[0], "SELECT count(*), min(step_count), max(step_count) FROM agents_turn") == (TRACES, 3, 3)
-    sums = query(servers[0], "SELECT count(*), sum(turn_count) FROM agents_session")
+    ours = "(SELECT id, turn_count FROM agents_session WHERE name LIKE 'split-%') AS ours"
+    of_turns = (
+        f"SELECT count(*), min(step_count), max(step_count) FROM agents_turn t JOIN {ours} ON ours.id = t.session_id"
+    )
+    assert query(servers[0], of_turns) == (TRACES, 3, 3)
+    sums = query(servers[0], f"SELECT count(*), sum(turn_count) FROM {ours}")
     assert sums == (3, TRACES)
     assert query(servers[0], "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == (0,)
 
