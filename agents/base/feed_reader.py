@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from math import exp
 
 from agents.base.messaging.channel import MessageChannel
 from agents.base.reading import read
@@ -20,6 +21,9 @@ log = logging.getLogger(__name__)
 
 RING_S = 0.025
 """The shortest time between two messages about commits, and between two reads of those of others."""
+RINGS_PER_S = 100
+"""Rings of others in a second at which own ones come half as often. Each reaches every process, so that their price
+grows with the square of the processes; and whoever is rung reads all that was committed, whoever rang."""
 POLL_S, CALM_POLL_S = 0.5, 2.0
 """How often the feed is polled: where messages do not get through, and where they do. Commands that change records
 beside the servers send none."""
@@ -43,6 +47,7 @@ class FeedReader:
         self._loop = asyncio.get_running_loop()
         self._rung_at = float("-inf")
         self._ring_timer: asyncio.TimerHandle | None = None
+        self._heard, self._heard_at = 0.0, float("-inf")  # rings of others, of which each second leaves a third
         self._ends: list[Callable[[], None]] = []
         self._task: asyncio.Task[None] | None = None
 
@@ -83,9 +88,10 @@ class FeedReader:
             self._own = {number for number in self._own if number > self._announced}
 
     def _ring(self) -> None:
-        """Tell the other processes, at once or as soon as `RING_S` have passed since the last time."""
+        """Tell the other processes, at once or some time after the last time: `RING_S`, longer while many ring."""
         if self._ring_timer is None:
-            remaining_s = self._rung_at + RING_S - self._loop.time()
+            interval_s = RING_S * (1 + self._heard_lately() / RINGS_PER_S)
+            remaining_s = self._rung_at + interval_s - self._loop.time()
             if remaining_s <= 0:
                 self._send_ring()
             else:
@@ -97,7 +103,12 @@ class FeedReader:
 
     # ------------------------------------------------------------------------------ those of others
 
+    def _heard_lately(self) -> float:
+        """Return about how many rings of others came in the last second."""
+        return self._heard * exp(self._heard_at - self._loop.time())
+
     def _on_ring(self, sender: str, body: str) -> None:
+        self._heard, self._heard_at = self._heard_lately() + 1, self._loop.time()
         self._has_news.set()
 
     async def _follow(self) -> None:

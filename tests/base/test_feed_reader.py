@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
@@ -99,6 +100,26 @@ def test_many_commits_ring_few_times() -> None:
         await read(commit_often)
         await until(lambda: len(follower.announced) == 200)
         assert len(here.sent) <= 2 + (loop.time() - began) / feed_reader.RING_S
+
+    play(flow)
+
+
+def test_while_many_others_ring_it_rings_rarely_and_still_rings() -> None:
+    async def flow(follower: Follower, here: ExchangeChannel, there: ExchangeChannel) -> None:
+        for _ in range(4 * feed_reader.RINGS_PER_S):
+            there.send(feed_reader.TOPIC, "")
+        await asyncio.sleep(0)
+
+        def commit_for_a_while(until_s: float) -> None:
+            while time.monotonic() < until_s:
+                own_commit(1)
+
+        began = time.monotonic()
+        await read(commit_for_a_while, began + 10 * feed_reader.RING_S)
+        assert 1 <= len(here.sent) <= 1 + (time.monotonic() - began) / (2 * feed_reader.RING_S)
+        sent = len(here.sent)
+        await read(own_commit, 2)
+        await until(lambda: len(here.sent) > sent)
 
     play(flow)
 
