@@ -53,6 +53,13 @@ def started(*settings: str) -> Iterator[str | None]:
             subprocess.run([*control, "-m", "immediate", "stop"], check=False, capture_output=True)
 
 
+def server_pid(url: str) -> int:
+    """The process of a server on this machine that all its others are children of."""
+    with psycopg.connect(url) as connection:
+        [data] = connection.execute("SHOW data_directory").fetchone() or [""]
+    return int(Path(data, "postmaster.pid").read_text().split()[0])
+
+
 def restart(url: str) -> None:
     """Stop a server that `started` has made, as an operator does, and start it again; returns once it takes
     connections."""
