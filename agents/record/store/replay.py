@@ -34,6 +34,7 @@ _ADD_EVENT = Insert(Event, "turn_id seq body", once=True)
 _ADD_DELTAS = Insert(DeltaBatch, "turn_id after first_ordinal body", once=True)
 _PUT_PACK = Insert(EventPack, "turn_id event_count body", replace="turn_id")
 _EVENTS = Select(Event, "body", "turn_id = %s ORDER BY seq")
+_BODIES_AFTER = Select(Event, "body", "turn_id = %s AND seq > %s ORDER BY seq")
 _EVENTS_AFTER = Select(Event, "seq body", "turn_id = %s AND seq > %s ORDER BY seq LIMIT %s")
 _DELTAS = Select(DeltaBatch, "body", "turn_id = %s ORDER BY after, first_ordinal")
 _DELTAS_AT = Select(
@@ -42,7 +43,7 @@ _DELTAS_AT = Select(
 _DELTAS_AFTER = Select(
     DeltaBatch, "body", "turn_id = %s AND (after, first_ordinal) > (%s, %s) ORDER BY after, first_ordinal LIMIT %s"
 )
-_PACK = Select(EventPack, "body", "turn_id = %s")
+_PACK = Select(EventPack, "body event_count", "turn_id = %s")
 
 
 def store(
@@ -176,15 +177,17 @@ def _bounded(weighed: Iterable[tuple[Entry, int]], limit: int) -> list[Entry]:
     return entries
 
 
-def event_bodies(turn: int) -> list[bytes]:
-    """Return a turn's events in order as they are stored: encoded, without the details of steps."""
+def event_bodies(turn: int, after: int = -1) -> list[bytes]:
+    """Return a turn's events after that number, in order and as they are stored: encoded, without the details of
+    steps."""
     packed = _PACK.first(turn)
     if packed is None:
-        rows = _EVENTS.all(turn)
+        rows = _BODIES_AFTER.all(turn, after)
         packed = _PACK.first(turn)
         if packed is None:  # else it was packed in this moment
             return [bytes(body) for (body,) in rows]
-    return [bytes(body) for body in _unpack(bytes(packed[0])).events]
+    body, count = packed
+    return [] if count <= after + 1 else [bytes(event) for event in _unpack(bytes(body)).events[after + 1 :]]
 
 
 def reopen(turn: int) -> None:
