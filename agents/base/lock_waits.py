@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 PAUSE_S = 1.0
 MAX_TRIES = 200
-_LOCK_NOT_AVAILABLE = "55P03"
+_HELD_UP = {"55P03", "40P01"}  # waited as long as it may; would have waited for one that waits for it
 
 
 @contextmanager
@@ -29,9 +29,9 @@ def waiting_for_locks(database: BaseDatabaseWrapper, at_most_ms: int) -> Iterato
             _set_lock_timeout(database, before)
 
 
-def is_lock_timeout(error: OperationalError) -> bool:
-    """Tell whether a statement has waited for the locks of others as long as it may."""
-    return getattr(error.__cause__, "sqlstate", "") == _LOCK_NOT_AVAILABLE
+def is_held_up(error: OperationalError) -> bool:
+    """Tell whether a statement was given up because others hold what it needs."""
+    return getattr(error.__cause__, "sqlstate", "") in _HELD_UP
 
 
 def until_unlocked(work: Callable[[], T], on_wait: Callable[[], None]) -> T:
@@ -41,7 +41,7 @@ def until_unlocked(work: Callable[[], T], on_wait: Callable[[], None]) -> T:
         try:
             return work()
         except OperationalError as error:
-            if not is_lock_timeout(error):
+            if not is_held_up(error):
                 raise
         if tries == 1:
             on_wait()

@@ -42,6 +42,9 @@ class Command(BaseCommand):
             until_unlocked(partial(partitions.split, table, ids.now_us()), lambda: self.stderr.write(waits))
         except TimeoutError as error:
             raise CommandError(f"{table.name}: {error} Run the command again.") from error
+        finally:
+            if not partitions.parts(table):
+                partitions.withdraw(table)
 
     def _list(self, table: PartitionedTable) -> None:
         parts = partitions.parts(table)

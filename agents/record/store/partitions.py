@@ -19,12 +19,16 @@ from typing import Any, NamedTuple
 from django.db import OperationalError, connection, transaction
 
 from agents.base import ids
-from agents.base.lock_waits import is_lock_timeout, waiting_for_locks
+from agents.base.lock_waits import is_held_up, waiting_for_locks
 
 MONTHS_AHEAD = 2
 """Months that have a part before they begin: a process that leads again after so long still comes in time."""
-LOCK_TIMEOUT_MS = 1_000
-"""How long a table is waited for: who uses it longer goes first, and it is tried again later."""
+AHEAD_US, WITHDRAWN_US = 86_400_000_000, 21_600_000_000
+"""How long before a month a table may begin to be split at it: what is written until the end must lie before. And when
+one that was not split to the end is left whole."""
+LOCK_TIMEOUT_MS = 500
+"""How long a table is waited for: who uses it longer goes first, and it is tried again later. Shorter than PostgreSQL
+waits before it looks for two that wait for each other, and ends one."""
 
 SMALL_BYTES = 1 << 20
 """A part of this size is not worth the look whether it is empty."""
@@ -94,6 +98,8 @@ def split(table: PartitionedTable, now_us: int) -> int:
     start = _bound_that_holds(table, f"{old}_range", now_us)
     _execute(f"ALTER TABLE {table.name} VALIDATE CONSTRAINT {old}_range")  # readers and writers go on meanwhile
     with transaction.atomic(), waiting_for_locks(connection, LOCK_TIMEOUT_MS):
+        for referred in _referred(table):  # first, as who writes rows of both does
+            _execute(f"LOCK TABLE {referred} IN SHARE ROW EXCLUSIVE MODE")
         _execute(f"LOCK TABLE {table.name} IN ACCESS EXCLUSIVE MODE")
         remakes = list(_indexes_and_references(table, old))
         _execute(f"ALTER TABLE {table.name} RENAME TO {old}")
@@ -112,18 +118,28 @@ def split(table: PartitionedTable, now_us: int) -> int:
     return start
 
 
+def withdraw(table: PartitionedTable) -> None:
+    """Leave a table whole that was not split to the end."""
+    with waiting_for_locks(connection, LOCK_TIMEOUT_MS):
+        _execute(f"ALTER TABLE {table.name} DROP CONSTRAINT IF EXISTS {table.name}_first_range")
+
+
 def _bound_that_holds(table: PartitionedTable, constraint: str, now_us: int) -> int:
     """Have the database hold that all keys are below the first month to come, and return that month's first key. So
     a table that was not split to the end goes on where it was."""
-    held = _rows("SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = %s", constraint)
-    if held:
-        return int(re.findall(r"\d+", held[0][0].rpartition("<")[2])[0])
+    bound = _held_bound(constraint)
+    if bound is not None:
+        return bound
     [[last]] = _rows(f"SELECT COALESCE(MAX({table.column}), 0) FROM {table.name}")  # noqa: S608 - names of ours
-    # a day ahead: what is written until the end must lie below it
-    start = next_month(max(now_us + 86_400_000_000, ids.key_time_us(last)))
+    start = next_month(max(now_us + AHEAD_US, ids.key_time_us(last)))
     with waiting_for_locks(connection, LOCK_TIMEOUT_MS):
         _execute(f"ALTER TABLE {table.name} ADD CONSTRAINT {constraint} CHECK ({table.column} < {start}) NOT VALID")
     return start
+
+
+def _held_bound(constraint: str) -> int | None:
+    held = _rows("SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = %s", constraint)
+    return int(re.findall(r"\d+", held[0][0].rpartition("<")[2])[0]) if held else None
 
 
 def _index_lookups(table: PartitionedTable) -> None:
@@ -159,6 +175,15 @@ def _indexes_and_references(table: PartitionedTable, old: str) -> Iterator[tuple
         yield f'ALTER INDEX "{name}" RENAME TO "{_renamed(name)}"', definition
 
 
+def _referred(table: PartitionedTable) -> list[str]:
+    """Return the tables that one refers to."""
+    found = _rows(
+        "SELECT confrelid::regclass::text FROM pg_constraint WHERE conrelid = to_regclass(%s) AND contype = 'f'",
+        table.name,
+    )
+    return [name for (name,) in found]
+
+
 def _renamed(name: str) -> str:
     return f"{name[:50]}_first"  # PostgreSQL cuts names at 63 bytes
 
@@ -168,7 +193,7 @@ def _renamed(name: str) -> str:
 
 def maintain(now_us: int) -> Upkeep:
     """Make parts for the months to come, and empty those that nothing is left in. Called once an hour, by the process
-    that leads; it does nothing where no table is split."""
+    that leads. Where no table is split it only withdraws what a command that died has left."""
     done = Upkeep([], [])
     if connection.vendor != "postgresql":
         return done
@@ -176,6 +201,10 @@ def maintain(now_us: int) -> Upkeep:
         there = parts(table)
         ends = [part.end for part in there if part.end is not None]
         if not ends:
+            bound = _held_bound(f"{table.name}_first_range")
+            if bound is not None and bound < ids.first_key(now_us + WITHDRAWN_US):
+                with _given_up_where_in_use():
+                    withdraw(table)  # nobody could write from that month on
             continue
         with _given_up_where_in_use(), transaction.atomic(), waiting_for_locks(connection, LOCK_TIMEOUT_MS):
             done.made.extend(_add_months(table, max(ends), now_us))
@@ -233,7 +262,7 @@ def _given_up_where_in_use() -> Iterator[None]:
     try:
         yield
     except OperationalError as error:
-        if not is_lock_timeout(error):
+        if not is_held_up(error):
             raise
 
 

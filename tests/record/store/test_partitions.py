@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
 from agents.base import ids
@@ -156,3 +156,19 @@ def test_a_split_that_was_broken_off_goes_on_where_it_was(me: Actor, clock: Cloc
         )
     assert partitions.split(DETAILS, ids.now_us()) == bound
     assert names(DETAILS)[0] == "first"
+
+
+def test_a_split_that_was_never_ended_keeps_nobody_from_writing(me: Actor, clock: Clock) -> None:
+    with connection.cursor() as cursor:
+        bound = partitions.next_month(ids.now_us())
+        cursor.execute(
+            f"ALTER TABLE {EVENTS.name} ADD CONSTRAINT {EVENTS.name}_first_range "
+            f"CHECK ({EVENTS.column} < {bound}) NOT VALID"
+        )
+    partitions.maintain(ids.now_us())
+    clock.now_us = ids.key_time_us(bound) - partitions.WITHDRAWN_US // 2
+    with pytest.raises(IntegrityError), transaction.atomic():
+        replay.pack(bound, [], [])
+    partitions.maintain(ids.now_us())
+    replay.pack(bound, [], [])
+    assert partitions.parts(EVENTS) == []
