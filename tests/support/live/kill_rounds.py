@@ -61,7 +61,8 @@ class World:
         return Counter(order.partition("-")[0] for order, _ in self._reached)
 
     def was_made(self, key: str) -> bool:
-        return any(made == key for _, made in self.calls)
+        with self._lock:
+            return any(made == key for _, made in self.calls)
 
     def answer(self, messages: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Yield the choices of the model's answer to these messages."""
@@ -331,6 +332,7 @@ def run_rounds(servers: Servers, world: World, rounds: int, *, clients: int, cho
             # a turn that loses its process again and again without finishing a step is set aside, which is right, and
             # not what these rounds are about; where something is stuck its client will say so
             world.wait_for_progress(clients, STUCK_S)
+            assert not any(client.error for client in everyone), [client.error for client in everyone]
         time.sleep(choose.random() * 1.5)
         servers.kill_one()
     for client in everyone:
