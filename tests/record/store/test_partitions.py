@@ -135,9 +135,9 @@ def test_a_month_whose_turns_are_gone_gives_its_space_back(me: Actor, clock: Clo
     assert december.bytes > partitions.SMALL_BYTES
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM agents_eventpack WHERE turn_id <> %s", [kept.turn])
-    assert partitions.maintain(ids.now_us()).emptied == []
+    assert december.name not in partitions.maintain(ids.now_us()).emptied
     writer.write(lambda: delete_turns([kept.turn]))
-    assert partitions.maintain(ids.now_us()).emptied == [december.name]
+    assert december.name in partitions.maintain(ids.now_us()).emptied
     assert next(part.bytes for part in partitions.parts(EVENTS) if part.name == december.name) < december.bytes / 10
     clock.pass_s(-MONTH_S)
     late = make_turn(me)
