@@ -216,7 +216,6 @@ async def _every(seconds: float, work: Callable[[], Awaitable[None]], wakeup: as
         wakeup.clear()
         try:
             await work()
-        except Exception as error:
-            # a task that fails is tried again at its next interval; the server goes on
+        except Exception as error:  # logged, and on the page of health: the next interval tries again
             log.exception("a round of the server failed")
             rounds.failed(work.__name__.strip("_"), error)

@@ -121,8 +121,7 @@ class FeedReader:
             self._has_news.clear()
             try:
                 await self._read_on()
-            except Exception:
-                # the next round tries again; the server goes on
+            except Exception:  # logged, whatever it is: the server goes on, and the next round tries again
                 log.exception("the changes of other processes could not be read")
                 await asyncio.sleep(POLL_S)
             await asyncio.sleep(RING_S)

@@ -45,8 +45,7 @@ def until_unlocked(work: Callable[[], T], on_wait: Callable[[], None]) -> T:
                 raise
         if tries == 1:
             on_wait()
-        # those who queued up behind the attempt have their turn; nobody tells when a lock is given up
-        time.sleep(PAUSE_S)
+        time.sleep(PAUSE_S)  # who queued up behind the attempt has a turn; nobody tells when a lock is given up
     raise TimeoutError(f"A table was in use whenever it was to be changed, {MAX_TRIES} times in a row.")
 
 

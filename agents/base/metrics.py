@@ -163,7 +163,7 @@ class _Measured(Collector):
         for name, (documentation, label, read) in readers.items():
             try:
                 values = read()
-            except Exception as error:
+            except Exception as error:  # logged: what cannot be measured must not hide all other figures
                 log.error("%s cannot be measured", name, exc_info=error)
                 continue
             family = GaugeMetricFamily(name, documentation, labels=[label] if label else [])

@@ -27,6 +27,14 @@ else:  # generic in the stubs only
     _RuleForm = forms.ModelForm
 
 
+_ACTIONS = {
+    "": _("delete"),
+    "jsonl": _("archive as JSON lines, then delete"),
+    "parquet": _("archive as Parquet, then delete"),
+}
+"""What a rule does with its turns, by the format of their archive."""
+
+
 class RetentionRuleForm(_RuleForm):
     """A rule. The folder of its files is chosen by who runs the server, with ``manage.py retention add``."""
 
@@ -35,11 +43,7 @@ class RetentionRuleForm(_RuleForm):
     archives_as = forms.ChoiceField(
         label=_("What is done"),
         required=False,
-        choices=[
-            ("", _("delete")),
-            ("jsonl", _("archive as JSON lines, then delete")),
-            ("parquet", _("archive as Parquet, then delete")),
-        ],
+        choices=list(_ACTIONS.items()),
     )
     enabled = forms.BooleanField(label=_("Enabled"), required=False, initial=True)
 
@@ -96,7 +100,7 @@ class RetentionRuleAdmin(ReadAdmin):
 
     @admin.display(description=_("what is done"))
     def does(self, rule: RetentionRule) -> str:
-        return str(dict(RetentionRuleForm.base_fields["archives_as"].choices)[rule.archives_as])  # type: ignore[attr-defined]  # of a ChoiceField
+        return str(_ACTIONS[rule.archives_as])
 
     @admin.display(description=_("enabled"), boolean=True)
     def is_enabled(self, rule: RetentionRule) -> bool:

@@ -73,7 +73,7 @@ async def _persistently(write: Callable[[TurnRef], None], turn_ref: TurnRef) -> 
     while True:
         try:
             return await read(write, turn_ref)
-        except Exception as error:
+        except Exception as error:  # raised again, whatever it is, unless the store is only unavailable
             if failures.classify(error) is None:
                 raise
         await asyncio.sleep(RETRY_S)

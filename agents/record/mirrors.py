@@ -121,8 +121,7 @@ class Mirror:
         self._has_changed = False
         try:
             await self._read_on()
-        except Exception as error:
-            # the next look tries again; readers wait
+        except Exception as error:  # logged: readers wait, and the next look tries again
             if failures.classify(error) is None:
                 log.exception("turn=%s: a turn of another process could not be read", self._turn)
         self._looked_at = self._loop.time()

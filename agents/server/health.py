@@ -87,7 +87,7 @@ def _checks() -> dict[str, Callable[[], HealthCheck]]:
 def _checked(name: str, check: Callable[[], HealthCheck]) -> HealthCheck:
     try:
         return check()
-    except Exception as error:
+    except Exception as error:  # raised again, whatever it is, unless the store is only unavailable
         if failures.unavailable(error, f"health of {name}") is None:
             raise
         return HealthCheck(name, "bad", "unknown")
@@ -176,7 +176,7 @@ def _versions() -> dict[str, str]:
     found = {"agents_api": VERSION, "python": platform.python_version(), "django": django.get_version()}
     try:
         found[connection.vendor] = _database_version()
-    except Exception as error:
+    except Exception as error:  # raised again, whatever it is, unless the store is only unavailable
         if failures.classify(error) is None:
             raise
     return found

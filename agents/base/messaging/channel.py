@@ -45,8 +45,7 @@ class MessageChannel(ABC):
         for handler in list(self._handlers.get(topic, ())):
             try:
                 handler(sender, body)
-            except Exception:
-                # a message that one subject cannot take must not keep the others from theirs
+            except Exception:  # logged: a message that one subject cannot take must not keep the others from theirs
                 log.exception("topic=%s: a message of %s could not be taken", topic, sender)
 
     @property

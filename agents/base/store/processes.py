@@ -159,7 +159,7 @@ class ServingProcess:
         while not self._stopping.is_set():
             try:
                 self._round()
-            except Exception as error:
+            except Exception as error:  # logged: without this thread the others take the process for gone
                 if failures.unavailable(error, "signs of life") is None:
                     log.exception("the signs of life of processes could not be read")
                 connection.close()

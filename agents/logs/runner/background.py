@@ -31,7 +31,7 @@ def _run(rule: StoredRule) -> int:
     other from running."""
     try:
         return sum(receipt.turns for receipt in running.run(keys.local(), rule, BUDGET_S))
-    except Exception as error:
+    except Exception as error:  # logged, and on the page of health: it must not keep other rules from running
         log.exception("the rule of retention %r failed", rule.name)
         rounds.failed("retention", error)
         retention.note_run(rule)
