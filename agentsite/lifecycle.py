@@ -42,6 +42,8 @@ log = logging.getLogger(__name__)
 
 LEASES_S, RECOVERY_S, RETENTION_S = 10.0, 5.0, 60.0
 TAKEOVER_S, PULSE_S = 0.5, 1.0
+OWN_TURNS_S = 5.0
+"""Longer than a run takes to start once it is stored."""
 TURNS_TOPIC = "turns"
 """Messages that turns wait for a process that runs them."""
 CALM_S = 2 * LEASES_S
@@ -63,6 +65,7 @@ class Lifecycle:
         self._turns_wait = asyncio.Event()
         self._rounds: list[asyncio.Task[None]] = []
         self._backgrounds: list[BackgroundWork] = []
+        self._own_turns = takeover.OwnTurns()
         self._memory = ProcessMemory()
         self._statistics = PlannerStatistics()
 
@@ -97,6 +100,7 @@ class Lifecycle:
             (LEASES_S, self._renew),
             (PULSE_S, self._pulse),
             (RECOVERY_S, self._recover),
+            (OWN_TURNS_S, self._compare_own_turns),
             (RENEW_S, self._lead),
             (RETENTION_S, self._expire),
             (SEALING_S, self._seal),
@@ -160,6 +164,9 @@ class Lifecycle:
 
     async def _take_over(self) -> None:
         await read(takeover.take_over, current_service.service(), resumes=settings.RESUME_RUNS)
+
+    async def _compare_own_turns(self) -> None:
+        await read(self._own_turns.compare, current_service.service())
 
     async def _renew(self) -> None:
         for background in self._backgrounds:

@@ -74,6 +74,33 @@ def take_over(service: Service, *, resumes: bool = True) -> int:
     return sum(_take(service, orphan, resumes=resumes) for orphan in takeover.orphans(MAX_AT_ONCE))
 
 
+class OwnTurns:
+    """Compares what is stored as run by this process with what it runs. The two differ for a moment whenever a run
+    begins or ends; what differs twice is put right.
+
+    A commit can be stored while its answer is lost with the connection: a turn is then stored as run here, and whoever
+    stored it was told that it had failed. It is left to whoever has room, this process too. And a run whose turn was
+    ended or taken over elsewhere, and that has had nothing to write since, stops."""
+
+    def __init__(self) -> None:
+        self._differed = frozenset[tuple[int, int]]()
+
+    def compare(self, service: Service) -> None:
+        """Blocking."""
+        runner = service.runner
+        if runner.draining:
+            return
+        stored, runs = takeover.owned(runner.owner), runner.names
+        differs = stored ^ runs
+        again, self._differed = differs & self._differed, differs
+        for turn, epoch in again & runs:
+            log.info("turn=%s: is not run here any more, by what is stored. Its run stops.", turn)
+            runner.let_go_of(turn, epoch)
+        for turn, epoch in again & stored:
+            log.warning("turn=%s: is stored as run here, and was not: it is left to whoever has room", turn)
+            takeover.leave(turn, epoch, runner.owner)
+
+
 def _take(service: Service, orphan: OrphanedTurn, *, resumes: bool) -> bool:
     if not orphan.is_left and not _goes_on(orphan, resumes):
         return _end(orphan, TurnEnding("interrupted", "the server stopped"))

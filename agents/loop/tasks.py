@@ -102,6 +102,11 @@ class Runner:
         """The keys of the turns that run."""
         return frozenset(turn for turn, _ in tuple(self._runs))
 
+    @property
+    def names(self) -> frozenset[tuple[int, int]]:
+        """The keys and epochs of the turns that run, or wait for their slot."""
+        return frozenset(tuple(self._runs))
+
     def start(
         self,
         loop: Loop,
@@ -254,6 +259,14 @@ class Runner:
     def let_go(self) -> None:
         """Stop all runs without ending their turns: this process counts as gone, or hands them over. Thread-safe."""
         self._loop.call_soon_threadsafe(self._let_go)
+
+    def let_go_of(self, turn: int, epoch: int) -> None:
+        """Stop one run without ending its turn. Thread-safe."""
+        self._loop.call_soon_threadsafe(self._let_go_of, (turn, epoch))
+
+    def _let_go_of(self, name: tuple[int, int]) -> None:
+        if running := self._runs.get(name):
+            running.let_go()
 
     def _let_go(self) -> None:
         for running in list(self._runs.values()):

@@ -139,6 +139,24 @@ def _claim(orphan: OrphanedTurn, owner: str, by: str, takes_suspects: bool) -> C
     return claimed
 
 
+def owned(owner: str) -> frozenset[tuple[int, int]]:
+    """Return the live turns that are stored as run by a process, by their keys and epochs."""
+    rows = Turn.objects.unscoped("its process looks after them").filter(lease_owner=owner, status__in=LIVE)
+    return frozenset(rows.values_list("pk", "lease_epoch"))
+
+
+def leave(turn: int, epoch: int, owner: str) -> bool:
+    """Leave a turn that its process ``owner`` does not run to whoever has room; False where it has changed since."""
+
+    def job() -> bool:
+        rows = Turn.objects.unscoped("its process leaves it").filter(
+            pk=turn, lease_owner=owner, lease_epoch=epoch, status__in=LIVE
+        )
+        return bool(rows.update(lease_owner=""))
+
+    return writer.write(job)
+
+
 def is_suspect(turn: int, owner: str) -> bool:
     """Tell whether a turn that the process ``owner`` runs is at its last attempt, and has finished no step in it."""
     if not Turn.objects.unscoped("takeover").filter(pk=turn, lease_owner=owner, status__in=LIVE).exists():

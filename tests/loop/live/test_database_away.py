@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from http.client import HTTPException
@@ -21,8 +21,9 @@ from bench.postgresql import restart, started
 from tests.support.depth import deep
 from tests.support.live.caller import Caller, CutOff, Frame, Stream, Talk, script
 from tests.support.live.held_model import Held, HeldModel
-from tests.support.live.network import Network, between
-from tests.support.live.process import ServerProcess, database, eventually
+from tests.support.live.network import Network
+from tests.support.live.places import Place, placed
+from tests.support.live.process import ServerProcess, eventually
 from tests.support.live.sockets import events, numbers, opened
 from tests.support.live.two_servers import through
 
@@ -108,35 +109,6 @@ def typed(caller: Caller, held: HeldModel) -> Iterator[tuple[Talk, Typist, Readi
 
 
 AGENT = {"agent_config": {"model": "scripted/fast", "instructions": "x"}}
-
-
-@dataclass
-class Place:
-    """A server, and the network between it and its database."""
-
-    server: ServerProcess
-    network: Network
-
-
-@contextmanager
-def placed(folder: Path, held: HeldModel, count: int, url: str = "", **environment: str) -> Iterator[list[Place]]:
-    """Servers on one database, each behind a network of its own. They end well, and have logged no mistake."""
-    with ExitStack() as stack:
-        url = url or stack.enter_context(database(empty=False))["DATABASE_URL"]
-        places = []
-        for number in range(count):
-            network, through = stack.enter_context(between(url))
-            own = folder / f"behind-{number}"
-            own.mkdir()
-            given = {"SECRET_KEY": "of all" * 8, **held.environment, "DATABASE_URL": through, **environment}
-            server = ServerProcess(own, given)
-            stack.callback(server.kill)
-            places.append(Place(server.start(), network))
-        yield places
-        for place in places:
-            place.server.stop()
-            assert " ERROR " not in place.server.log, place.server.log[-4000:]
-            assert "Traceback" not in place.server.log, place.server.log[-4000:]
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 RESET = b"\x01\x00\x00\x00\x00\x00\x00\x00"
@@ -14,10 +15,12 @@ RESET = b"\x01\x00\x00\x00\x00\x00\x00\x00"
 
 class Network:
     """Passes connections on to an address. It can be `cut`: connections end, and new ones are refused; or `go_silent`:
-    they stay, and nothing arrives. `mend` ends both."""
+    they stay, and nothing arrives. `mend` ends both. It can also `lose` the answer to one commit."""
 
     def __init__(self, host: str, port: int) -> None:
         self._to = host, port
+        self._loses: bytes | None = None
+        self.lost = threading.Event()
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._flows = threading.Event()
@@ -49,6 +52,13 @@ class Network:
             self._listening = socket.create_server(("127.0.0.1", self.port), backlog=512)
             self._accept()
 
+    def lose(self, statement: bytes) -> None:
+        """End the next connection that commits a transaction with a statement in which these words are, after the
+        database has committed it and before that is answered; ``lost`` tells when. Statements and commits must not come
+        in one packet, as where they are pipelined."""
+        self._loses = statement
+        self.lost.clear()
+
     def close(self) -> None:
         self._flows.set()
         self.cut()
@@ -69,18 +79,47 @@ class Network:
                 continue
             with self._lock:
                 self._open |= {near, far}
-            for one, other in ((near, far), (far, near)):
-                threading.Thread(target=self._copy, args=(one, other), name="network", daemon=True).start()
+            passage = _Passage(near, far)
+            for way in (self._ask, self._answer):
+                threading.Thread(target=way, args=(passage,), name="network", daemon=True).start()
 
-    def _copy(self, one: socket.socket, other: socket.socket) -> None:
+    def _ask(self, passage: _Passage) -> None:
         with suppress(OSError):
-            while data := one.recv(65536):
+            while data := passage.near.recv(65536):
                 self._flows.wait()
-                other.sendall(data)
+                if self._loses is not None and self._loses in data:
+                    self._loses, passage.will_lose = None, True
+                elif passage.will_lose and b"COMMIT" in data:
+                    passage.loses = True
+                passage.far.sendall(data)
+        self._end(passage)
+
+    def _answer(self, passage: _Passage) -> None:
+        with suppress(OSError):
+            while data := passage.far.recv(65536):
+                self._flows.wait()
+                if passage.loses:
+                    self.lost.set()
+                    break
+                passage.near.sendall(data)
+        self._end(passage)
+
+    def _end(self, passage: _Passage) -> None:
         with self._lock:
-            self._open -= {one, other}
-        _close(one)
-        _close(other)
+            self._open -= {passage.near, passage.far}
+        _close(passage.near)
+        _close(passage.far)
+
+
+@dataclass
+class _Passage:
+    """Two connections, one of which asks the other. ``will_lose`` says that its transaction is the one whose commit is
+    not answered, and ``loses`` that this was asked."""
+
+    near: socket.socket
+    far: socket.socket
+    will_lose: bool = False
+    loses: bool = False
 
 
 def _close(connection: socket.socket) -> None:
