@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -19,14 +19,16 @@ _HELD_UP = {"55P03", "40P01"}  # waited as long as it may; would have waited for
 
 @contextmanager
 def waiting_for_locks(database: BaseDatabaseWrapper, at_most_ms: int) -> Iterator[None]:
-    """Within the block, let a statement on this connection to PostgreSQL wait so long for the locks of others, and
-    fail then; 0 is for ever. Afterwards it is as it was."""
-    before = _set_lock_timeout(database, str(at_most_ms))
-    try:
+    """Within the block, let each statement of a transaction on this connection to PostgreSQL wait so long for the locks
+    of others, and fail then. It is set of the transaction: what is set of a session, a pooler hands on to others."""
+
+    def limited(execute: Callable[..., Any], sql: str, values: Any, many: bool, context: dict[str, Any]) -> Any:
+        if database.in_atomic_block:
+            execute("SELECT set_config('lock_timeout', %s, true)", [f"{at_most_ms}ms"], False, context)
+        return execute(sql, values, many, context)
+
+    with database.execute_wrapper(limited):
         yield
-    finally:
-        if database.is_usable():  # what raised may have been the connection's end, and is what is to be told
-            _set_lock_timeout(database, before)
 
 
 def is_held_up(error: OperationalError) -> bool:
@@ -47,11 +49,3 @@ def until_unlocked(work: Callable[[], T], on_wait: Callable[[], None]) -> T:
             on_wait()
         time.sleep(PAUSE_S)  # who queued up behind the attempt has a turn; nobody tells when a lock is given up
     raise TimeoutError(f"A table was in use whenever it was to be changed, {MAX_TRIES} times in a row.")
-
-
-def _set_lock_timeout(database: BaseDatabaseWrapper, value: str) -> str:
-    with database.cursor() as cursor:
-        cursor.execute("SELECT current_setting('lock_timeout')")
-        before = str(cursor.fetchone()[0])
-        cursor.execute("SELECT set_config('lock_timeout', %s, false)", [value])
-    return before

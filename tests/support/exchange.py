@@ -21,6 +21,10 @@ class ExchangeChannel(MessageChannel):
     def is_working(self) -> bool:
         return not self.is_cut
 
+    @property
+    def has_failed(self) -> bool:
+        return self.is_cut
+
     def send(self, topic: str, body: str, to: str = EVERYONE) -> None:
         if len(body.encode()) > MAX_BODY_BYTES:
             raise ValueError("too long")

@@ -53,6 +53,11 @@ class MessageChannel(ABC):
     def is_working(self) -> bool:
         """Whether messages get through, as far as this process can tell."""
 
+    @property
+    @abstractmethod
+    def has_failed(self) -> bool:
+        """Whether messages are known not to get through, though they should: False before anything is known, too."""
+
     @abstractmethod
     def send(self, topic: str, body: str, to: str = EVERYONE) -> None:
         """Send a message to one process, or to all others. Thread-safe, returns at once and raises nothing when the
@@ -72,6 +77,10 @@ class NoMessageChannel(MessageChannel):
 
     @property
     def is_working(self) -> bool:
+        return False
+
+    @property
+    def has_failed(self) -> bool:
         return False
 
     def send(self, topic: str, body: str, to: str = EVERYONE) -> None:

@@ -41,8 +41,11 @@ MIN_PAUSE_S, MAX_PAUSE_S = 0.1, 10.0
 _ECHO = "echo"
 _PREFIX = "agents:"
 _NOTIFY: LiteralString = (
-    "SELECT pg_notify(channel, payload) FROM unnest(%s::text[], %s::text[]) AS message (channel, payload)"
+    "SELECT pg_notify(channel, payload) FROM set_config('synchronous_commit', 'off', true),"
+    " unnest(%s::text[], %s::text[]) AS message (channel, payload)"
 )
+"""Nothing is written, so there is nothing to be lost in a power cut. That holds for this one transaction and not for
+the session, which a pooler hands on to others."""
 
 
 class PostgresMessageChannel(MessageChannel):
@@ -70,6 +73,10 @@ class PostgresMessageChannel(MessageChannel):
     @property
     def is_working(self) -> bool:
         return self._is_connected and time.monotonic() - self._echoed_at < ECHO_LIMIT_S
+
+    @property
+    def has_failed(self) -> bool:
+        return self.last_error is not None
 
     def send(self, topic: str, body: str, to: str = EVERYONE) -> None:
         if len(body) * 4 > MAX_BODY_BYTES and len(body.encode()) > MAX_BODY_BYTES:
@@ -127,8 +134,6 @@ class PostgresMessageChannel(MessageChannel):
         async with await self._connect() as receiving, await self._connect() as sending:
             for name in (EVERYONE, self.process):
                 await receiving.execute(sql.SQL("LISTEN {}").format(sql.Identifier(_PREFIX + name)))
-            # nothing is written: there is nothing to be lost in a power cut
-            await sending.execute("SET synchronous_commit = off")
             self._waiting.clear()
             self._is_connected = True
             works = self._receive(receiving), self._send(sending), self._echo(), self._until_renamed()

@@ -8,8 +8,6 @@ from django.db.backends.ddl_references import Statement
 from django.db.migrations.operations import AddIndex
 from django.db.migrations.state import ProjectState
 
-from agents.base.lock_waits import waiting_for_locks
-
 
 class AddIndexBesideWriters(AddIndex):
     """Adds an index to a table that others write: PostgreSQL builds it concurrently, in a migration with
@@ -28,14 +26,13 @@ class AddIndexBesideWriters(AddIndex):
         # here, as it loads the driver, which SQLite does without
         from django.contrib.postgres.operations import AddIndexConcurrently
 
-        # it waits for the transactions that were there before it, and holds up nobody meanwhile
-        with waiting_for_locks(schema_editor.connection, 0):
-            if parts := _parts(schema_editor, model):
-                self._build_by_part(schema_editor, model, parts)
-                return
-            schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {schema_editor.quote_name(self.index.name)}")
-            build = AddIndexConcurrently(self.model_name, self.index)
-            build.database_forwards(app_label, schema_editor, from_state, to_state)
+        # outside a transaction it waits for those that were there before it as long as they take, and holds up nobody
+        if parts := _parts(schema_editor, model):
+            self._build_by_part(schema_editor, model, parts)
+            return
+        schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {schema_editor.quote_name(self.index.name)}")
+        build = AddIndexConcurrently(self.model_name, self.index)
+        build.database_forwards(app_label, schema_editor, from_state, to_state)
 
     def _build_by_part(
         self, schema_editor: BaseDatabaseSchemaEditor, model: type[models.Model], parts: list[str]

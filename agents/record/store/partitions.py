@@ -120,7 +120,7 @@ def split(table: PartitionedTable, now_us: int) -> int:
 
 def withdraw(table: PartitionedTable) -> None:
     """Leave a table whole that was not split to the end."""
-    with waiting_for_locks(connection, LOCK_TIMEOUT_MS):
+    with transaction.atomic(), waiting_for_locks(connection, LOCK_TIMEOUT_MS):
         _execute(f"ALTER TABLE {table.name} DROP CONSTRAINT IF EXISTS {table.name}_first_range")
 
 
@@ -132,7 +132,7 @@ def _bound_that_holds(table: PartitionedTable, constraint: str, now_us: int) -> 
         return bound
     [[last]] = _rows(f"SELECT COALESCE(MAX({table.column}), 0) FROM {table.name}")  # noqa: S608 - names of ours
     start = next_month(max(now_us + AHEAD_US, ids.key_time_us(last)))
-    with waiting_for_locks(connection, LOCK_TIMEOUT_MS):
+    with transaction.atomic(), waiting_for_locks(connection, LOCK_TIMEOUT_MS):
         _execute(f"ALTER TABLE {table.name} ADD CONSTRAINT {constraint} CHECK ({table.column} < {start}) NOT VALID")
     return start
 
