@@ -8,6 +8,7 @@ from agents.base.metrics import measure
 from agents.base.store import readiness, vitals
 from agents.base.store.writer import writer
 from agents.loop.current_service import service
+from agents.record.mirrors import mirrors
 from agents.record.store import turns
 
 
@@ -19,6 +20,11 @@ def register() -> None:
     measure("streams_open", "Responses and sockets that are open.", lambda: open_streams.streams.held)
     measure("writer_queue", "Jobs that wait for the writer.", lambda: writer.waiting)
     measure("ready", "1 where this process can take turns and write, else 0.", lambda: not readiness.problem())
+    measure(
+        "messages_lost",
+        "1 where messages of other processes do not get through, so that the database is polled, else 0.",
+        lambda: mirrors.channel.has_failed,
+    )
     measure("database_bytes", "Size of the database.", vitals.database_bytes)
     measure("database_wal_bytes", "Size of SQLite's write-ahead log; 0 on PostgreSQL.", vitals.wal_bytes)
     measure("disk_free_bytes", "Bytes that are free on the fullest disk that is written to.", vitals.free_bytes)

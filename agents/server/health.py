@@ -17,11 +17,12 @@ from django.db.migrations.executor import MigrationExecutor
 
 from agents.base import ids, rounds
 from agents.base.errors import Unavailable
-from agents.base.store import failures, readiness, vitals
+from agents.base.store import failures, processes, readiness, vitals
 from agents.base.store.writer import writer
 from agents.base.subjects import is_installed
 from agents.llama_stack.schemas import VERSION
 from agents.loop.current_service import service
+from agents.record.mirrors import mirrors
 from agents.record.store import takeover, turns
 
 State = Literal["ok", "warn", "bad"]
@@ -76,12 +77,15 @@ def _checks() -> dict[str, Callable[[], HealthCheck]]:
         "writer": _writer,
         "queue": _queue,
         "turns": _turns,
+        "messages": _messages,
         "ingest": _ingest,
         "disk": _disk,
         "store": _store,
         "rounds": _rounds,
     }
-    return checks if is_installed("telemetry") else {name: made for name, made in checks.items() if name != "ingest"}
+    missing = set() if is_installed("telemetry") else {"ingest"}
+    missing |= {"messages"} if connection.vendor == "sqlite" else set()  # its process is alone
+    return {name: made for name, made in checks.items() if name not in missing}
 
 
 def _checked(name: str, check: Callable[[], HealthCheck]) -> HealthCheck:
@@ -136,6 +140,12 @@ def _turns() -> HealthCheck:
     facts: dict[str, Fact] = {"without_process": abandoned, "in_doubt": in_doubt}
     problem = "abandoned" if abandoned else "in_doubt"
     return _check("turns", "warn" if abandoned or in_doubt else "ok", problem, facts)
+
+
+def _messages() -> HealthCheck:
+    """A process that is alone needs none, but is told before another comes."""
+    facts: dict[str, Fact] = {"processes": processes.count_living()}
+    return _check("messages", "warn" if mirrors.channel.has_failed else "ok", "lost", facts)
 
 
 def _ingest() -> HealthCheck:

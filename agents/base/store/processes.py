@@ -244,6 +244,11 @@ def living(processes: Iterable[str]) -> frozenset[str]:
     return frozenset(rows.values_list("pk", flat=True))
 
 
+def count_living() -> int:
+    """Return how many serving processes there are, as far as the table tells."""
+    return Process.objects.filter(ended_at=None).count()
+
+
 def declare_gone(sign: SignOfLife) -> bool:
     """End a process that shows no life, unless its beat has gone on since."""
     return bool(_end(Process.objects.filter(pk=sign.process, beat=sign.beat, ended_at=None)))

@@ -23,6 +23,7 @@ _TITLES = {
     "writer": gettext_noop("Writer"),
     "queue": gettext_noop("Queue of turns"),
     "turns": gettext_noop("Turns without a process"),
+    "messages": gettext_noop("Messages between processes"),
     "ingest": gettext_noop("Reports of other agents"),
     "disk": gettext_noop("Disk"),
     "store": gettext_noop("Failures of the database"),
@@ -56,6 +57,10 @@ _ADVICE = {
     ("turns", "in_doubt"): gettext_noop(
         "Turns wait for somebody to decide what became of a call: its process was lost before the result was stored, "
         "and the call may not be made twice. Their pages ask for it."
+    ),
+    ("messages", "lost"): gettext_noop(
+        "PostgreSQL takes messages and delivers none, as behind a pooler in transaction mode, or cannot be reached. "
+        "Processes look into the database instead: what runs on another one is seen a little later. The log says why."
     ),
     ("ingest", "behind"): gettext_noop(
         "What other agents report is made into turns more slowly than it comes. It is kept; it will be done "
@@ -115,6 +120,7 @@ _FACTS: dict[str, tuple[str, Callable[[Fact], str]]] = {
     "oldest_s": (gettext_noop("waiting for"), _seconds),
     "without_process": (gettext_noop("turns"), _number),
     "in_doubt": (gettext_noop("turns in doubt"), _number),
+    "processes": (gettext_noop("processes"), _number),
     "spans_waiting": (gettext_noop("spans that wait"), _number),
     "lag_s": (gettext_noop("behind by"), _seconds),
     "free_bytes": (gettext_noop("free"), _size),

@@ -60,6 +60,7 @@ def test_a_server_that_is_well_says_so(me: Actor) -> None:
     assert found["status"] == "ok"
     assert {one["problem"] for one in found["checks"]} == {None}
     assert {one["name"] for one in found["checks"]} >= {"database", "migrations", "writer", "queue", "disk", "ingest"}
+    assert ("messages" in {one["name"] for one in found["checks"]}) == (connection.vendor == "postgresql")
     assert found["rounds"] == []
     assert {"python", "django", connection.vendor} <= set(found["versions"])
     assert check("database")["facts"]["bytes"] > 0
