@@ -42,6 +42,11 @@ class RemoteStops:
         self._channel.on(STOP_TOPIC, self._on_order)
         self._channel.on(TAKEN_TOPIC, self._on_taken)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether orders are known not to get through."""
+        return self._channel.has_failed
+
     def order(self, process: str, turn: int, epoch: int, reason: str) -> bool:
         """Tell a process to stop a turn, and return whether it took the order: the run has stopped when its response
         is over. It blocks its thread, for `TRIES` times `ANSWER_S` where nobody answers."""

@@ -310,7 +310,8 @@ class Service:
         if target.is_live and target.lease_owner == self.runner.owner:
             self.runner.cancel(target.key, target.epoch, reason)
             return True
-        if target.is_live and processes.living([target.lease_owner]):
+        # where no order gets through the turn is ended in the store: the process that runs it can write no more then
+        if target.is_live and not self._remote_stops.has_failed and processes.living([target.lease_owner]):
             return self._stop_elsewhere(target, reason)
         statuses = closing.RUNNING if target.is_live else closing.WAITING
         ending = closing.TurnEnding("cancelled", reason)
