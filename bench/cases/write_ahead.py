@@ -32,7 +32,7 @@ async def rows(stage: Stage) -> AsyncIterator[Row]:
             with_tools = await _commits(api, agent, CALL * ROUNDS + SAYS, count, steps=2 * ROUNDS + 1)
         what = f"turn with {ROUNDS} rounds of a server tool, {MODEL}, alone, {engine}"
         note = f"{with_tools:.1f} a turn, {plain:.1f} without the tool, n = {count}"
-        yield Row(what, "commits per round", (with_tools - plain) / ROUNDS, "", MOST, note=note)
+        yield Row(what, "commits per round", round((with_tools - plain) / ROUNDS, 2), "", MOST, note=note)
 
 
 async def _commits(api: Api, agent: str, script: str, count: int, *, steps: int) -> float:
