@@ -43,9 +43,9 @@ class RemoteStops:
         self._channel.on(TAKEN_TOPIC, self._on_taken)
 
     @property
-    def has_failed(self) -> bool:
-        """Whether orders are known not to get through."""
-        return self._channel.has_failed
+    def is_working(self) -> bool:
+        """Whether orders get through, as far as this process can tell."""
+        return self._channel.is_working
 
     def order(self, process: str, turn: int, epoch: int, reason: str) -> bool:
         """Tell a process to stop a turn, and return whether it took the order: the run has stopped when its response

@@ -311,7 +311,7 @@ class Service:
             self.runner.cancel(target.key, target.epoch, reason)
             return True
         # where no order gets through the turn is ended in the store: the process that runs it can write no more then
-        if target.is_live and not self._remote_stops.has_failed and processes.living([target.lease_owner]):
+        if target.is_live and self._remote_stops.is_working and processes.living([target.lease_owner]):
             return self._stop_elsewhere(target, reason)
         statuses = closing.RUNNING if target.is_live else closing.WAITING
         ending = closing.TurnEnding("cancelled", reason)
