@@ -63,11 +63,46 @@ def server_pid(url: str) -> int:
 def restart(url: str) -> None:
     """Stop a server that `started` has made, as an operator does, and start it again; returns once it takes
     connections."""
+    _control(url, "-m", "fast", "restart")
+
+
+def crash(url: str) -> None:
+    """End a server as a power cut does; it does not start again."""
+    _control(url, "-m", "immediate", "stop")
+
+
+@contextmanager
+def standby_of(url: str) -> Iterator[str]:
+    """The URL of a server that repeats all that is written to another one, for as long as the block lasts. Whoever
+    commits there from now on waits until it is here, too."""
+    with tempfile.TemporaryDirectory() as folder:
+        data, port = Path(folder) / "data", free_port()
+        copy = [*_unprivileged(folder), f"{_binaries()}/pg_basebackup", "-D", str(data), "-d", url, "-R", "-c", "fast"]
+        subprocess.run(copy, check=True, capture_output=True)
+        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder}"
+        options += f" -c max_connections={CONNECTIONS} -c fsync=off"
+        control = [*_unprivileged(folder), f"{_binaries()}/pg_ctl", "-D", str(data), "-w", "-l", f"{folder}/log"]
+        subprocess.run([*control, "-o", options, "start"], check=True, capture_output=True)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            connection.execute("SELECT pg_reload_conf()")
+        try:
+            yield urlsplit(url)._replace(netloc=f"postgres@127.0.0.1:{port}").geturl()
+        finally:
+            subprocess.run([*control, "-m", "immediate", "stop"], check=False, capture_output=True)
+
+
+def promote(url: str) -> None:
+    """Let a standby take the place of the server that it repeated; returns once it can be written."""
+    _control(url, "promote")
+
+
+def _control(url: str, *what: str) -> None:
     with psycopg.connect(url) as connection:
         [data] = connection.execute("SHOW data_directory").fetchone() or [""]
-    as_user = _unprivileged(str(Path(data).parent))
-    control = [*as_user, f"{_binaries()}/pg_ctl", "-D", data, "-w", "-m", "fast", "-l", f"{Path(data).parent}/log"]
-    subprocess.run([*control, "restart"], check=True, capture_output=True)
+    folder = Path(data).parent
+    control = [*_unprivileged(str(folder)), f"{_binaries()}/pg_ctl", "-D", data, "-w", "-l", f"{folder}/log"]
+    subprocess.run([*control, *what], check=True, capture_output=True)
 
 
 def _binaries() -> Path | None:

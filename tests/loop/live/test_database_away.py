@@ -8,16 +8,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
-from bench.postgresql import restart, started
+from bench.postgresql import crash, promote, restart, standby_of, started
 from tests.support.depth import deep
 from tests.support.live.caller import Caller, CutOff, Frame, Stream, Talk, script
 from tests.support.live.held_model import Held, HeldModel
@@ -127,6 +128,10 @@ def entries(server: ServerProcess, turn: str) -> list[dict[str, Any]]:
 
 def has_read(reading: Reading, characters: int) -> bool:
     return len(reading.text) >= characters
+
+
+def can_read(caller: Caller) -> bool:
+    return caller.get("/v1/agents").status == 200
 
 
 def told_to_come_again(caller: Caller) -> None:
@@ -297,3 +302,26 @@ def test_a_restart_of_the_database_costs_only_the_requests_under_way(tmp_path: P
                 answer = typist.finish()
                 frames = reading.all()
             assert_whole(place.server, talk, frames, answer)
+
+
+def test_a_standby_takes_the_place_of_the_database(tmp_path: Path, held: HeldModel) -> None:
+    with started("fsync=off") as url:
+        if url is None:
+            # as above
+            pytest.skip("it needs a PostgreSQL of its own")
+        with standby_of(url) as standby, placed(tmp_path, held, 2, url) as places, ExitStack() as stack:
+            callers = [Caller(place.server.port) for place in places]
+            turns = [stack.enter_context(typed(caller, held)) for caller in callers]
+            crash(url)
+            for place in places:
+                place.network.lead_to("127.0.0.1", urlsplit(standby).port or 5432)
+            for caller in callers:  # it can be read, and not yet written
+                eventually(partial(can_read, caller))
+                assert caller.get("/readyz").status == 503
+                assert caller.post("/v1/agents", AGENT).status == 503
+            promote(standby)
+            for place in places:
+                eventually(place.server.is_ready)
+            for (talk, typist, reading), place in zip(turns, places, strict=True):
+                answer = typist.finish()
+                assert_whole(place.server, talk, reading.all(), answer)

@@ -15,7 +15,8 @@ RESET = b"\x01\x00\x00\x00\x00\x00\x00\x00"
 
 class Network:
     """Passes connections on to an address. It can be `cut`: connections end, and new ones are refused; or `go_silent`:
-    they stay, and nothing arrives. `mend` ends both. It can also `lose` the answer to one commit."""
+    they stay, and nothing arrives. `mend` ends both. It can also `lose` the answer to one commit, and `lead_to` another
+    address."""
 
     def __init__(self, host: str, port: int) -> None:
         self._to = host, port
@@ -42,6 +43,10 @@ class Network:
     def go_silent(self) -> None:
         """Let nothing through, without a word."""
         self._flows.clear()
+
+    def lead_to(self, host: str, port: int) -> None:
+        """Pass the connections that come from now on to another address."""
+        self._to = host, port
 
     def mend(self) -> None:
         """Let bytes through again. What was underway in a silence is lost, and its connections with it."""
