@@ -8,25 +8,23 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack
 from functools import partial
-from http.client import HTTPException
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from bench.postgresql import crash, promote, restart, standby_of, started
 from tests.support.depth import deep
-from tests.support.live.caller import Caller, CutOff, Frame, Stream, Talk, script
-from tests.support.live.held_model import Held, HeldModel
+from tests.support.live.caller import Caller, Talk, script
+from tests.support.live.held_model import HeldModel
 from tests.support.live.network import Network
 from tests.support.live.places import Place, placed
-from tests.support.live.process import ServerProcess, eventually
-from tests.support.live.sockets import events, numbers, opened
+from tests.support.live.process import eventually
+from tests.support.live.sockets import numbers
 from tests.support.live.two_servers import through
+from tests.support.live.typed_turns import BETWEEN_TOKENS_S, Reading, Typist, assert_whole, ends, entries, typed
 
 pytestmark = [
     pytest.mark.server,
@@ -38,77 +36,8 @@ pytestmark = [
 ]
 
 AWAY_S = deep(4, 120)
-BETWEEN_TOKENS_S = 0.1
 MIN_READ_BETWEEN = 10
 """Characters that are read between two requests: some half a second."""
-
-
-@dataclass
-class Typist(threading.Thread):
-    """Types an answer of numbered words, slowly, until it is to stop."""
-
-    held: Held
-    typed: list[str] = field(default_factory=list)
-    stopped: threading.Event = field(default_factory=threading.Event)
-
-    def __post_init__(self) -> None:
-        super().__init__(daemon=True)
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def run(self) -> None:
-        while not self.stopped.wait(BETWEEN_TOKENS_S):
-            self.typed.append(f"{len(self.typed)} ")
-            self.held.say(self.typed[-1])
-
-    def finish(self) -> str:
-        """End the answer; returns it."""
-        self.stopped.set()
-        self.join()
-        self.held.end()
-        return "".join(self.typed)
-
-
-class Reading(threading.Thread):
-    """Reads a stream to its end."""
-
-    def __init__(self, stream: Stream) -> None:
-        super().__init__(daemon=True)
-        self._stream = stream
-        self.frames: list[Frame] = []
-        self.error: Exception | None = None
-
-    def run(self) -> None:
-        try:
-            self.frames.extend(iter(self._stream))
-        except (OSError, HTTPException, CutOff) as error:  # told by `all`, to the test that waits for it
-            self.error = error
-
-    @property
-    def text(self) -> str:
-        return "".join(frame.text for frame in self.frames)
-
-    def all(self) -> list[Frame]:
-        self.join(60)
-        assert self.error is None
-        assert not self.is_alive()
-        return self.frames
-
-
-@contextmanager
-def typed(caller: Caller, held: HeldModel) -> Iterator[tuple[Talk, Typist, Reading]]:
-    """A turn that is being typed and read, for as long as the block lasts."""
-    typist = Typist(held.hold())
-    talk = Talk(caller, model="held/held")
-    with talk.saying(typist.held.question) as stream:
-        reading = Reading(stream)
-        reading.start()
-        typist.start()
-        eventually(lambda: "3 " in reading.text)
-        yield talk, typist, reading
-
-
 AGENT = {"agent_config": {"model": "scripted/fast", "instructions": "x"}}
 
 
@@ -117,13 +46,6 @@ def place(tmp_path_factory: pytest.TempPathFactory, held: HeldModel) -> Iterator
     """A server whose tests mend its network."""
     with placed(tmp_path_factory.mktemp("away"), held, 1) as [only]:
         yield only
-
-
-def entries(server: ServerProcess, turn: str) -> list[dict[str, Any]]:
-    """All events and deltas of a turn."""
-    with opened(server) as socket:
-        socket.subscribe(f"turn:{turn}")
-        return events(socket.to_op("end"))
 
 
 def has_read(reading: Reading, characters: int) -> bool:
@@ -179,23 +101,6 @@ def test_a_turn_that_types_meanwhile_loses_nothing(
     assert len(place.server.log) - logged < 20_000
 
 
-def assert_whole(server: ServerProcess, talk: Talk, frames: list[Frame], answer: str) -> None:
-    """What was streamed is the answer, and what is stored is what was streamed."""
-    assert "".join(frame.text for frame in frames) == answer
-    told = frames[-1].payload["turn"]
-    assert told["output_message"]["content"] == answer
-    [stored] = talk.turns()
-    assert stored["turn_id"] == told["turn_id"]
-    assert stored["output_message"] == told["output_message"]
-    assert [step["step_id"] for step in stored["steps"]] == [step["step_id"] for step in told["steps"]]
-    again = talk.frames(stored["turn_id"])
-    assert [frame.data for frame in again if not frame.text] == [frame.data for frame in frames if not frame.text]
-    assert "".join(frame.text for frame in again) == answer
-    logged = entries(server, stored["turn_id"])
-    assert numbers(logged) == list(range(len(numbers(logged))))
-    assert not [entry for entry in logged if entry.get("type") == "turn.taken_over"]
-
-
 def test_a_turn_that_ends_meanwhile_is_told_once_it_is_stored(place: Place, held: HeldModel) -> None:
     with typed(Caller(place.server.port), held) as (talk, typist, reading):
         place.network.cut()
@@ -240,11 +145,6 @@ def test_a_server_that_was_cut_off_for_too_long_notices_that_its_turn_goes_on_el
         logged = entries(other.server, turn)
         assert numbers(logged) == list(range(len(numbers(logged))))
         assert len([entry for entry in logged if entry.get("type") == "turn.taken_over"]) == 1
-
-
-def ends(frames: list[Frame]) -> list[Any]:
-    """What a stream says of what is over."""
-    return [frame.data for frame in frames if frame.type in ("step_complete", "turn_complete")]
 
 
 def test_who_reads_on_a_server_that_is_cut_off_reads_on_afterwards(tmp_path: Path, held: HeldModel) -> None:
