@@ -12,8 +12,8 @@ import sqlite3
 import sys
 import traceback
 from argparse import ArgumentParser
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from django.apps import apps
@@ -24,7 +24,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.utils import DatabaseError
 
-from agents.base.store import fingerprints
+from agents.base.store import failures, fingerprints
 from agents.base.store.claims import ClaimKind, claimed
 from agents.base.subjects import is_installed
 from agentsite import sqlite, staticfiles
@@ -62,7 +62,8 @@ class Command(BaseCommand):
         run_in_child(lambda: self._prepare(migrates=migrates, demo=demo))
         address = base_url(*listening.getsockname()[:2])
         url = settings.PUBLIC_URL or address
-        greeting = welcome(url, self._admin_link(url))
+        with failing_in_words():
+            greeting = welcome(url, self._admin_link(url))
         if settings.PUBLIC_URL:
             greeting = f"Address   {address}\n{greeting}"
         connection.close()
@@ -93,25 +94,22 @@ class Command(BaseCommand):
 
     def _prepare(self, *, migrates: bool, demo: bool) -> None:
         """Create tables, static files and the demo, as far as they are missing."""
-        self._prepare_database(migrates=migrates)
-        staticfiles.collect()
-        if demo:
-            call_command("demo", if_empty=True)
+        with failing_in_words():
+            self._prepare_database(migrates=migrates)
+            staticfiles.collect()
+            if demo:
+                call_command("demo", if_empty=True)
 
     @staticmethod
     def _prepare_database(*, migrates: bool) -> None:
-        try:
-            sqlite.create_file(settings.DATABASES["default"])
-            for path in sqlite.make_private(settings.DATABASES["default"]):
-                log.warning("%s may be open to others of this machine, and its rights cannot be changed", path)
-            if migrates:
-                call_command("migrate", verbosity=0)
-            else:
-                refuse_missing_migrations()
-            refuse_other_secret()
-        except (DatabaseError, sqlite3.DatabaseError) as error:
-            reason = str(error).strip().splitlines()[0]
-            raise CommandError(f"Cannot use the database (DATABASE_URL): {reason}") from error
+        sqlite.create_file(settings.DATABASES["default"])
+        for path in sqlite.make_private(settings.DATABASES["default"]):
+            log.warning("%s may be open to others of this machine, and its rights cannot be changed", path)
+        if migrates:
+            call_command("migrate", verbosity=0)
+        else:
+            refuse_missing_migrations()
+        refuse_other_secret()
 
     def _serve(self, listening: socket.socket, greeting: str) -> None:
         # the reactor is installed by this import, so it comes as late as possible
@@ -158,6 +156,20 @@ class Command(BaseCommand):
         release_memory()
         self.stdout.write(greeting)
         self.stdout.flush()
+
+
+@contextmanager
+def failing_in_words() -> Iterator[None]:
+    """Raise CommandError for what fails for want of the database or of room on a disk."""
+    try:
+        yield
+    except (DatabaseError, sqlite3.DatabaseError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise CommandError(f"Cannot use the database (DATABASE_URL): {reason}") from error
+    except OSError as error:
+        if failures.classify(error) is None:
+            raise
+        raise CommandError(f"Cannot write {error.filename or 'a file'}: {error.strerror}") from error
 
 
 def refuse_missing_migrations() -> None:
