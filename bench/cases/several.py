@@ -1,11 +1,14 @@
 """The same work on one process, and on each of four that share a database: what a turn and a span cost then. Each
-process has turns and senders of its own; the two are measured one after the other, several times."""
+process has turns and senders of its own. Four of them fill a small machine, on which everything takes more of the
+processor; how much of it that is, four processes with a database each tell. The three are measured one after the other,
+several times."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from itertools import count as counting
 from statistics import median
 
@@ -14,7 +17,7 @@ from bench.client import Api, at_a_time, check_answers
 from bench.faults import Broken
 from bench.figures import Row, Target
 from bench.processes import cpu_seconds
-from bench.server import Server
+from bench.server import Server, Store
 from bench.stage import Stage
 
 MODEL, WIDTH, PROCESSES = "fake-50", 8, 4
@@ -28,12 +31,17 @@ Work = Callable[[Api, int], Awaitable[None]]
 
 async def rows(stage: Stage) -> AsyncIterator[Row]:
     own, turns, requests = stage.own(), stage.size(400, 24), stage.size(20, 2)
-    async with own.several("one-process", 1) as one, own.several("four-processes", PROCESSES) as four:
-        groups = [(servers, [Api(stage.api.http, server.base) for server in servers]) for servers in (one, four)]
-        agents = [await apis[0].create_agent(MODEL) for _, apis in groups]
+    async with AsyncExitStack() as stack:
+        groups = [
+            [*await stack.enter_async_context(own.several("one-process", 1))],
+            [*await stack.enter_async_context(own.several("four-processes", PROCESSES))],
+            [await stack.enter_async_context(own.serve(Store(f"apart-{n}", True))) for n in range(PROCESSES)],
+        ]
+        apis = [[Api(stage.api.http, server.base) for server in servers] for servers in groups]
+        agents = {api: await api.create_agent(MODEL) for group in apis for api in group}
 
         async def run_turns(api: Api, _: int) -> None:
-            await _turns(api, agents[0] if api is groups[0][1][0] else agents[1], turns)
+            await _turns(api, agents[api], turns)
 
         async def send(api: Api, number: int) -> None:
             await _spans(api, number, requests)
@@ -42,8 +50,8 @@ async def rows(stage: Stage) -> AsyncIterator[Row]:
             (f"a turn of {MODEL}", run_turns, turns),
             ("a span", send, requests * PER_REQUEST * 5),
         )
-        for what, work, units in settings:
-            async for row in _compared(stage, groups, (what, work, units)):
+        for setting in settings:
+            async for row in _compared(stage, list(zip(groups, apis, strict=True)), setting):
                 yield row
 
 
@@ -51,18 +59,22 @@ async def _compared(
     stage: Stage, groups: Sequence[tuple[list[Server], list[Api]]], setting: tuple[str, Work, int]
 ) -> AsyncIterator[Row]:
     what, work, units = setting
-    numbers, spent = counting(), ([], [])  # type: tuple[counting[int], tuple[list[float], list[float]]]
+    numbers = counting()
+    spent: list[list[float]] = [[] for _ in groups]
     for servers, apis in groups:  # to be warm
         await _spent(servers, apis, work, numbers)
     for _ in range(stage.size(5, 1)):
         for (servers, apis), costs in zip(groups, spent, strict=True):
             costs.append(await _spent(servers, apis, work, numbers) / units / len(servers))
-    ratios = [four / one for one, four in zip(*spent, strict=True)]
-    alone, together = (1e6 * median(costs) for costs in spent)
-    note = f"{alone:,.0f} and {together:,.0f} µs; {len(ratios)} pairs, {min(ratios):.2f} to {max(ratios):.2f}"
-    yield Row(
-        f"{what}, {PROCESSES} processes", "CPU, times that of one process", median(ratios), "×", WITHIN, note=note
-    )
+    one, together, apart = spent
+    for others, figure, target in (
+        (one, "CPU, times that of one process", WITHIN),
+        (apart, "CPU, times that of four with a database each", None),
+    ):
+        ratios = [four / other for other, four in zip(others, together, strict=True)]
+        medians = f"{1e6 * median(others):,.0f} and {1e6 * median(together):,.0f} µs"
+        note = f"{medians}; {len(ratios)} pairs, {min(ratios):.2f} to {max(ratios):.2f}"
+        yield Row(f"{what}, {PROCESSES} processes", figure, median(ratios), "×", target, note=note)
 
 
 async def _spent(servers: Sequence[Server], apis: Sequence[Api], work: Work, numbers: counting[int]) -> float:
