@@ -116,10 +116,14 @@ NOT_OF_THE_DATABASE = (
     "tests/query",
     "tests/responses/wire",
     "tests/safety/providers",
+    "tests/server/test_installed_subjects.py",
     "tests/telemetry/reading",
     "tests/test_architecture.py",
+    "tests/test_front.py",
+    "tests/test_messages.py",
     "tests/tools/live",
     "tests/tools/providers",
+    "tests/uikit",
 )
 """Tests of what knows no database, as the contracts of imports say, or is the same on any: they need no second one."""
 
