@@ -109,23 +109,26 @@ NOT_OF_THE_DATABASE = (
     "tests/agentsite/live/test_public_url.py",
     "tests/agentsite/live/test_request_shares.py",
     "tests/bench",
+    "tests/feedback",
+    "tests/identity",
     "tests/knowledge/live/test_document_bombs.py",
     "tests/knowledge/providers",
     "tests/knowledge/schemas",
     "tests/loop/inference",
     "tests/query",
+    "tests/relay",
     "tests/responses/wire",
-    "tests/safety/providers",
+    "tests/safety",
     "tests/server/test_installed_subjects.py",
     "tests/telemetry/reading",
     "tests/test_architecture.py",
     "tests/test_front.py",
     "tests/test_messages.py",
-    "tests/tools/live",
-    "tests/tools/providers",
+    "tests/tools",
     "tests/uikit",
 )
-"""Tests of what knows no database, as the contracts of imports say, or is the same on any: they need no second one."""
+"""Tests of what knows no database, as the contracts of imports say, has no statements but Django's, or is the same on
+any: they need no second one."""
 
 
 def postgresql() -> bool:
