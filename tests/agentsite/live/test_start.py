@@ -86,14 +86,14 @@ def refusal(server: ServerProcess, *options: str) -> str:
     return result.stderr
 
 
-@pytest.mark.skipif(bool(os.environ.get("TEST_DATABASE_URL")), reason="the same on both")
 def test_a_store_that_takes_nothing_ends_the_start_with_the_reason(tmp_path: Path) -> None:
-    with new_servers(tmp_path, 1) as [server]:
-        server.manage("migrate")
-        with sqlite3.connect(tmp_path / "shared" / "agents.sqlite3") as store:
-            store.execute("CREATE TRIGGER f BEFORE INSERT ON agents_user BEGIN SELECT RAISE(ABORT, 'no room'); END")
-        store.close()
-        assert "Cannot use the database (DATABASE_URL): no room" in refusal(server)
+    (tmp_path / "data").mkdir()
+    server = ServerProcess(tmp_path)
+    server.manage("migrate")
+    with sqlite3.connect(tmp_path / "data" / "agents.sqlite3") as store:
+        store.execute("CREATE TRIGGER f BEFORE INSERT ON agents_user BEGIN SELECT RAISE(ABORT, 'no room'); END")
+    store.close()
+    assert "Cannot use the database (DATABASE_URL): no room" in refusal(server)
 
 
 def test_who_may_not_change_tables_waits_for_those_who_may(tmp_path: Path) -> None:

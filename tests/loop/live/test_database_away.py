@@ -184,44 +184,50 @@ def test_who_reads_what_is_stored_waits_for_the_database(place: Place) -> None:
     assert frames[-1].type == "turn_complete"
 
 
-def test_a_restart_of_the_database_costs_only_the_requests_under_way(tmp_path: Path, held: HeldModel) -> None:
+@pytest.fixture
+def own_postgresql() -> Iterator[str]:
+    """The URL of a server that a test may restart."""
     with started("fsync=off") as url:
         if url is None:
-            # the one that TEST_DATABASE_URL names may be elsewhere, and none of its programs here; where it was started
-            # for the tests, as in `make check`, they are
-            pytest.skip("it needs a PostgreSQL of its own")
-        with placed(tmp_path, held, 1, url) as [place], ThreadPoolExecutor(8) as pool:
-            caller = Caller(place.server.port)
-            with typed(caller, held) as (talk, typist, reading):
-                list(pool.map(caller.get, ["/v1/agents"] * 16))  # so that several connections are there
-                for _ in range(deep(2, 20)):
-                    restart(url)
-                    assert caller.post("/v1/agents", AGENT).status == 200
-                    answers = list(pool.map(caller.get, ["/v1/agents", "/logs/"] * 8))
-                    assert [answer.status for answer in answers] == [200] * 16, answers
-                answer = typist.finish()
-                frames = reading.all()
-            assert_whole(place.server, talk, frames, answer)
+            raise FileNotFoundError("these tests restart a PostgreSQL of their own: install postgresql")
+        yield url
 
 
-def test_a_standby_takes_the_place_of_the_database(tmp_path: Path, held: HeldModel) -> None:
-    with started("fsync=off") as url:
-        if url is None:
-            # as above
-            pytest.skip("it needs a PostgreSQL of its own")
-        with standby_of(url) as standby, placed(tmp_path, held, 2, url) as places, ExitStack() as stack:
-            callers = [Caller(place.server.port) for place in places]
-            turns = [stack.enter_context(typed(caller, held)) for caller in callers]
-            crash(url)
-            for place in places:
-                place.network.lead_to("127.0.0.1", urlsplit(standby).port or 5432)
-            for caller in callers:  # it can be read, and not yet written
-                eventually(partial(can_read, caller))
-                assert caller.get("/readyz").status == 503
-                assert caller.post("/v1/agents", AGENT).status == 503
-            promote(standby)
-            for place in places:
-                eventually(place.server.is_ready)
-            for (talk, typist, reading), place in zip(turns, places, strict=True):
-                answer = typist.finish()
-                assert_whole(place.server, talk, reading.all(), answer)
+def test_a_restart_of_the_database_costs_only_the_requests_under_way(
+    tmp_path: Path, own_postgresql: str, held: HeldModel
+) -> None:
+    with placed(tmp_path, held, 1, own_postgresql) as [place], ThreadPoolExecutor(8) as pool:
+        caller = Caller(place.server.port)
+        with typed(caller, held) as (talk, typist, reading):
+            list(pool.map(caller.get, ["/v1/agents"] * 16))  # so that several connections are there
+            for _ in range(deep(2, 20)):
+                restart(own_postgresql)
+                assert caller.post("/v1/agents", AGENT).status == 200
+                answers = list(pool.map(caller.get, ["/v1/agents", "/logs/"] * 8))
+                assert [answer.status for answer in answers] == [200] * 16, answers
+            answer = typist.finish()
+            frames = reading.all()
+        assert_whole(place.server, talk, frames, answer)
+
+
+def test_a_standby_takes_the_place_of_the_database(tmp_path: Path, own_postgresql: str, held: HeldModel) -> None:
+    with (
+        standby_of(own_postgresql) as standby,
+        placed(tmp_path, held, 2, own_postgresql) as places,
+        ExitStack() as stack,
+    ):
+        callers = [Caller(place.server.port) for place in places]
+        turns = [stack.enter_context(typed(caller, held)) for caller in callers]
+        crash(own_postgresql)
+        for place in places:
+            place.network.lead_to("127.0.0.1", urlsplit(standby).port or 5432)
+        for caller in callers:  # it can be read, and not yet written
+            eventually(partial(can_read, caller))
+            assert caller.get("/readyz").status == 503
+            assert caller.post("/v1/agents", AGENT).status == 503
+        promote(standby)
+        for place in places:
+            eventually(place.server.is_ready)
+        for (talk, typist, reading), place in zip(turns, places, strict=True):
+            answer = typist.finish()
+            assert_whole(place.server, talk, reading.all(), answer)

@@ -3,7 +3,6 @@ A turn that is stored so is run by whoever has room, once."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -12,16 +11,9 @@ from tests.support.live.caller import Caller, Talk, answer_to, script, tool
 from tests.support.live.held_model import HeldModel
 from tests.support.live.places import Place, placed
 from tests.support.live.process import eventually
-from tests.support.live.two_servers import through
+from tests.support.live.two_servers import MARKS, through
 
-pytestmark = [
-    pytest.mark.server,
-    pytest.mark.slow,
-    pytest.mark.several,
-    pytest.mark.timeout(300),
-    # the PostgreSQL phase of `make check` runs it
-    pytest.mark.skipif(not os.environ.get("TEST_DATABASE_URL"), reason="SQLite answers where it commits"),
-]
+pytestmark = [*MARKS, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")

@@ -21,13 +21,10 @@ CONNECTIONS = 20
 
 
 @contextmanager
-def pooled(url: str) -> Iterator[str | None]:
-    """The URL of a database through a PgBouncer of its own, for as long as the block lasts; None where there is none
-    and none can be installed."""
+def pooled(url: str) -> Iterator[str]:
+    """The URL of a database through a PgBouncer of its own, for as long as the block lasts. Raises FileNotFoundError
+    where there is none and none can be installed."""
     program = _program()
-    if program is None:
-        yield None
-        return
     with TemporaryDirectory() as folder:
         port = free_port()
         settings = Path(folder) / "pgbouncer.ini"
@@ -45,13 +42,16 @@ def pooled(url: str) -> Iterator[str | None]:
             process.wait(30)
 
 
-def _program() -> str | None:
+def _program() -> str:
     if not shutil.which("pgbouncer") and os.geteuid() == 0 and shutil.which("apt-get"):
         # what its package starts by itself needs the same settings as nobody here, and is not used
         environment = {**os.environ, "RUNLEVEL": "1", "DEBIAN_FRONTEND": "noninteractive"}
         for command in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", "pgbouncer"]):
             subprocess.run(["apt-get", *command], check=False, capture_output=True, env=environment)
-    return shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+    found = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+    if found is None:
+        raise FileNotFoundError("these tests need PgBouncer: install the package pgbouncer")
+    return found
 
 
 def _settings(url: str, port: int) -> str:
