@@ -58,6 +58,7 @@ class KeptNumbers:
         self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
         self._lock = threading.Lock()
         self._costs: dict[str, float] = {}
+        self._has_counted = False
 
     def counted(self, actor: Actor, kind: str, key: Hashable, count: Callable[[], Numbers]) -> Counted[Numbers]:
         """Return what ``count`` returns, or returned a while ago to somebody who may see the same. ``kind`` names
@@ -76,10 +77,11 @@ class KeptNumbers:
             return Counted(numbers, 0, 0)
 
     def _max_age_s(self, kind: str, cost_s: float) -> float:
-        loads_numpy = not self._costs  # the first count of the process, which says nothing of the next
+        if not self._has_counted:  # the first of the process loads numpy, which says nothing of the next
+            self._has_counted = True
+            return 0
         self._costs[kind] = cost_s
-        is_cheap = loads_numpy or cost_s < MIN_COST_S
-        return 0 if is_cheap else min(cost_s * AGE_PER_COST, settings.NUMBERS_MAX_AGE_SECONDS)
+        return 0 if cost_s < MIN_COST_S else min(cost_s * AGE_PER_COST, settings.NUMBERS_MAX_AGE_SECONDS)
 
     def take_long(self, kind: str) -> bool:
         """Tell whether numbers of this kind took long the last time."""

@@ -102,6 +102,15 @@ def test_the_first_of_a_process_are_not_kept() -> None:
     assert [kept.counted(READER, "turn", "", clock.count).numbers for _ in range(3)] == [1, 2, 2]
 
 
+def test_what_the_first_of_a_process_cost_says_nothing_of_the_next() -> None:
+    clock = Passing(2)
+    kept = KeptNumbers(clock)
+    kept.counted(READER, "turn", "", clock.count)
+    assert not kept.take_long("turn")
+    kept.counted(READER, "turn", "", clock.count)
+    assert kept.take_long("turn")
+
+
 def test_those_that_were_asked_for_least_recently_go_first() -> None:
     clock = Passing(2)
     kept = started(clock)
@@ -151,7 +160,8 @@ def slow_clock(monkeypatch: pytest.MonkeyPatch) -> Passing:
 
     clock = Slow(2)
     monkeypatch.setattr(kept_numbers, "_clock", clock)
-    monkeypatch.setattr(kept_numbers, "_costs", {"anything": 0.0})
+    monkeypatch.setattr(kept_numbers, "_costs", {})
+    monkeypatch.setattr(kept_numbers, "_has_counted", True)
     kept_numbers.forget()
     return clock
 
