@@ -66,6 +66,7 @@ def database(url: str) -> dict[str, Any]:
     if config["ENGINE"] == "django.db.backends.sqlite3":
         config["OPTIONS"] = {"init_command": _SQLITE_PRAGMAS, "transaction_mode": "IMMEDIATE", "timeout": 5}
     elif config["ENGINE"] == "django.db.backends.postgresql":
+        config["ENGINE"] = "agents.base.store.postgresql"
         config["CONN_HEALTH_CHECKS"] = True
         options = config.setdefault("OPTIONS", {})
         options.setdefault("connect_timeout", 5)

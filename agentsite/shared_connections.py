@@ -19,8 +19,9 @@ from typing import Any
 import psycopg
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.backends.postgresql.base import DatabaseWrapper
 from psycopg_pool import ConnectionPool, PoolTimeout
+
+from agents.base.store.postgresql.base import DatabaseWrapper
 
 WAIT_S = 5.0
 """How long a request waits for a connection: longer than pages may count (`agents.logs.store.numbers`)."""

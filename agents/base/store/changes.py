@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from agents.base.models.changes import Change, ChangeKind
+from agents.base.store.cursors import direct_cursor, write_later
 
 _pending = threading.local()
 _LOCKS = 0x61676E74
@@ -79,8 +80,7 @@ def flush() -> ChangeBatch | None:
     if not noted:
         return None
     if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute(_PUBLISH)
+        write_later(_PUBLISH)
     rows = [(kind, key, deleted) for (kind, key), deleted in noted.items()]
     numbers: list[int] = []
     for start in range(0, len(rows), ROWS_PER_INSERT):
@@ -91,7 +91,7 @@ def flush() -> ChangeBatch | None:
 def _insert(rows: list[tuple[int, int, bool]]) -> list[int]:
     """Insert rows, and return their numbers in the feed, ascending."""
     marks = ", ".join(["(%s, %s, %s)"] * len(rows))
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         sql = f"INSERT INTO agents_change (kind, key, deleted) VALUES {marks} RETURNING seq"  # noqa: S608 - marks only
         cursor.execute(sql, [value for row in rows for value in row])
         return sorted(int(row[0]) for row in cursor.fetchall())
@@ -116,7 +116,7 @@ def latest() -> int:
 def _last_final() -> int:
     """Return a number such that all transactions with that or lower ones have ended; what they committed is seen by
     the next statement. The caller's own transaction does not count: it sees its rows itself."""
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         # first the last number: whoever has taken one up to it has published before, and ended if that is gone
         cursor.execute(_LAST_NUMBER)
         [last] = cursor.fetchone()

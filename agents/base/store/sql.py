@@ -17,6 +17,7 @@ from django.db import connection, models
 from agents.base.access import Action, Actor
 from agents.base.models.fields import storable
 from agents.base.models.scoped import Removable, visible_where
+from agents.base.store.cursors import direct_cursor, write_later
 
 Row = Sequence[Any]
 
@@ -63,9 +64,13 @@ class Insert:
 
     def execute(self, *row: Any) -> int:
         """Insert a row; returns 0 where it exists and is left as it is."""
-        with connection.cursor() as cursor:
+        with direct_cursor() as cursor:
             cursor.execute(self.text, _storable(row))
             return int(cursor.rowcount)
+
+    def later(self, *row: Any) -> None:
+        """Insert a row; nobody asks whether it exists already."""
+        write_later(self.text, _storable(row))
 
     def execute_many(self, rows: Iterable[Row]) -> None:
         insert_many(*self._parts, rows, has_text=self._has_text)
@@ -85,12 +90,12 @@ class Select:
         return f"{self._text} FOR UPDATE" if locks else self._text
 
     def all(self, *values: Any) -> list[tuple[Any, ...]]:
-        with connection.cursor() as cursor:
+        with direct_cursor() as cursor:
             cursor.execute(self.text, values)
             return list(cursor.fetchall())
 
     def first(self, *values: Any) -> tuple[Any, ...] | None:
-        with connection.cursor() as cursor:
+        with direct_cursor() as cursor:
             cursor.execute(self.text, values)
             row: tuple[Any, ...] | None = cursor.fetchone()
             return row
@@ -113,7 +118,7 @@ class SelectAmong:
         """Yield the rows; ``values`` are the parameters of ``where``."""
         for start in range(0, len(among), MAX_VALUES):
             chunk = among[start : start + MAX_VALUES]
-            with connection.cursor() as cursor:
+            with direct_cursor() as cursor:
                 cursor.execute(f"{self._head}({', '.join(['%s'] * len(chunk))}){self._order}", [*values, *chunk])
                 rows = cursor.fetchall()
             yield from rows
@@ -129,7 +134,7 @@ class Among:
     def execute(self, among: Sequence[Any]) -> None:
         for start in range(0, len(among), MAX_VALUES):
             chunk = among[start : start + MAX_VALUES]
-            with connection.cursor() as cursor:
+            with direct_cursor() as cursor:
                 cursor.execute(", ".join(["%s"] * len(chunk)).join(self._parts), [*chunk] * (len(self._parts) - 1))
 
 
@@ -144,7 +149,7 @@ class VisibleRow:
 
     def get(self, actor: Actor, key: int, action: Action = "read") -> tuple[Any, ...] | None:
         where, values = visible_where(actor, action)
-        with connection.cursor() as cursor:
+        with direct_cursor() as cursor:
             cursor.execute(self._head + where, [key, *values])
             row: tuple[Any, ...] | None = cursor.fetchone()
             return row
@@ -199,12 +204,19 @@ class Update:
         """Write the changes to the row with this key; returns how many rows were changed."""
         if not self._parts:
             return 0
+        return execute(*self._statement(key_column, key, and_where, *params))
+
+    def write_later(self, key_column: str, key: int, and_where: str = "", *params: Any) -> None:
+        """Write the changes to the row with this key, if it is there."""
+        if self._parts:
+            execute_later(*self._statement(key_column, key, and_where, *params))
+
+    def _statement(self, key_column: str, key: int, and_where: str, *params: Any) -> list[Any]:
+        """Return the text, and its values."""
         changes = ", ".join(f"{column} = {text}" for column, (text, _) in self._parts.items())
         values = [value for _, bound in self._parts.values() for value in bound]
         text = f"UPDATE {self._table} SET {changes} WHERE {key_column} = %s {and_where}"  # noqa: S608 - names of ours
-        with connection.cursor() as cursor:
-            cursor.execute(text, [*values, key, *params])
-            return int(cursor.rowcount)
+        return [text, *values, key, *params]
 
 
 def insert_many(head: str, marks: str, tail: str, rows: Iterable[Row], *, has_text: bool = True) -> None:
@@ -213,13 +225,15 @@ def insert_many(head: str, marks: str, tail: str, rows: Iterable[Row], *, has_te
     encoded = [_storable(row) for row in rows] if has_text else list(rows)
     if not encoded:
         return
-    with connection.cursor() as cursor:
-        if connection.vendor == "sqlite":
+    if connection.vendor == "sqlite":
+        with direct_cursor() as cursor:
             _insert_batches(cursor.cursor, (head, marks, tail), encoded)
-        elif not tail and len(encoded) >= MIN_COPY_ROWS:
-            _copy(cursor.cursor, head, encoded)
-        else:
-            cursor.executemany(f"{head} VALUES {marks}{tail}", encoded)
+    elif not tail and len(encoded) >= MIN_COPY_ROWS:
+        with direct_cursor() as cursor:
+            _copy(cursor, head, encoded)
+    else:
+        for row in encoded:
+            write_later(f"{head} VALUES {marks}{tail}", row)
 
 
 MIN_COPY_ROWS = 500
@@ -258,13 +272,23 @@ def _text_of(parts: tuple[str, str, str], rows: int) -> str:
 def execute_many(text: str, rows: Iterable[Row]) -> None:
     """Run a statement once for each row of values."""
     encoded = [_storable(row) for row in rows]
-    if encoded:
-        with connection.cursor() as cursor:
+    if not encoded:
+        return
+    if connection.vendor == "sqlite":
+        with direct_cursor() as cursor:
             cursor.executemany(text, encoded)
+    else:
+        for row in encoded:
+            write_later(text, row)
 
 
 def execute(text: str, *values: Any) -> int:
     """Run a statement; returns how many rows were changed."""
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         cursor.execute(text, values)
         return int(cursor.rowcount)
+
+
+def execute_later(text: str, *values: Any) -> None:
+    """Run a statement, and do not ask how many rows it changed."""
+    write_later(text, values)

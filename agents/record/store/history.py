@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db import connection
-
-from agents.base.store.sql import Insert, execute
+from agents.base.store.cursors import direct_cursor
+from agents.base.store.sql import Insert, execute_later
 from agents.record.models.turns import Item, Response
 from agents.record.schemas.chat import messages_of_row
 
@@ -26,7 +25,7 @@ def before(session: int, *, first: int | None = None) -> list[bytes]:
     if first is not None:
         sql += " AND number < %s"
         params.append(first)
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         cursor.execute(f"{sql} ORDER BY number", params)
         return messages(body for (body,) in cursor.fetchall())
 
@@ -41,7 +40,7 @@ LEFT JOIN agents_fork f ON f.turn_id = r.turn_id WHERE r.turn_id = %s AND r.numb
 def before_turn(turn: int) -> list[bytes]:
     """Return the messages before an existing turn: of the path to the response it continues, or of its whole session
     until then."""
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         cursor.execute(_POSITION, [turn])
         previous, session, branched, end = cursor.fetchone()
     if branched and previous is not None:
@@ -81,7 +80,7 @@ AND (p.turn_id IS NOT NULL AND (p.end_item IS NULL OR i.number < p.end_item)
 
 def up_to(response: int) -> list[bytes]:
     """Return the messages of the visible items of the path that ends with a response, in order."""
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         cursor.execute(f"{PATH} SELECT i.body {ON_PATH} ORDER BY i.number", [response, response])
         return messages(body for (body,) in cursor.fetchall())
 
@@ -116,4 +115,4 @@ def append(session: int, turn: int | None, first: int, items: Sequence[NewItem])
 def put(session: int, first: int, items: Sequence[NewItem]) -> None:
     """Add items that belong to no turn, numbered from ``first``, in the caller's transaction."""
     append(session, None, first, items)
-    execute("UPDATE agents_session SET item_count = %s WHERE id = %s", first + len(items), session)
+    execute_later("UPDATE agents_session SET item_count = %s WHERE id = %s", first + len(items), session)

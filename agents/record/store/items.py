@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from django.db import connection
-
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.store import portions
+from agents.base.store.cursors import direct_cursor
 from agents.base.store.portions import Sized
 from agents.base.store.sql import columns
 from agents.record.models.agents import Session
@@ -72,7 +71,7 @@ class _Part:
     head: str = ""
 
     def select(self, columns: str, condition: str, params: Sequence[int]) -> list[tuple[Any, ...]]:
-        with connection.cursor() as cursor:
+        with direct_cursor() as cursor:
             cursor.execute(f"{self.head} SELECT {columns} {self.where} AND {condition}", [*self.params, *params])
             return list(cursor.fetchall())
 
@@ -165,7 +164,7 @@ def own_inputs(records: Sequence[ResponseItemRange]) -> dict[int, list[ItemSnaps
 
 
 def _rows(where: str, params: Sequence[int]) -> list[_Row]:
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         cursor.execute(f"SELECT {_ROW} {where} ORDER BY i.number", list(params))
         return [_row(row) for row in cursor.fetchall()]
 

@@ -17,7 +17,7 @@ import msgspec
 
 from agents.base import ids
 from agents.base.store import encoding
-from agents.base.store.sql import Insert, Select, execute
+from agents.base.store.sql import Insert, Select, execute_later
 from agents.record.models.turns import ValueBlock
 from agents.record.schemas.turns import TruncatedText
 
@@ -84,7 +84,7 @@ def put(step: int, detail: bytes) -> tuple[int, bytes]:
     parts = split(detail) if len(detail) > THRESHOLD else None
     if parts is None:
         return encoding.pack(detail)
-    execute("DELETE FROM agents_valueblock WHERE step_id = %s", step)
+    execute_later("DELETE FROM agents_valueblock WHERE step_id = %s", step)
     for number, text in enumerate(parts.texts):
         for position, data in enumerate(_blocks(text)):
             _ADD.execute(ids.new_key(), step, number, position, *encoding.pack(data))

@@ -69,7 +69,7 @@ def add_response(
     identity = (new.key, turn, start.number, start.previous, new.api.value, model, status.value)
     columns = (start.at_us, start.seq, start.step, start.item, start.items)
     fingerprint, body_hash = (new.retry.fingerprint, new.retry.body_hash) if new.retry else ("", "")
-    _ADD_RESPONSE.execute(
+    _ADD_RESPONSE.later(
         *identity,
         *columns,
         0,

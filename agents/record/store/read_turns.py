@@ -10,13 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db import connection
-
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import NotFound
 from agents.base.models.scoped import visible_where
 from agents.base.store import encoding, portions, terms
+from agents.base.store.cursors import direct_cursor
 from agents.base.store.portions import Sized, bytes_of
 from agents.base.store.sql import Select, columns
 from agents.record.models.choices import StepStatus, StepType, TurnStatus
@@ -127,7 +126,7 @@ def sizes_of_session(actor: Actor, session: int, only: Sequence[int] | None = No
     visible, scope_params = visible_where(actor, "read")
     parts = bytes_of("b.input_messages"), bytes_of("b.output_message"), large_values.STORED.format("t.id")
     length = " + ".join(parts)
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         cursor.execute(
             f"SELECT t.id, {length} "  # noqa: S608 - made of constants only
             f"FROM agents_turn t JOIN agents_turnbody b ON b.turn_id = t.id WHERE {condition} AND {visible} "
@@ -156,7 +155,7 @@ def _turns(
     details = StepDetails()
     visible, scope_params = visible_where(actor, action)
     where, params = f"{condition} AND {visible}", [*values, *scope_params]
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         cursor.execute(
             f"SELECT {_TURN}, {_BODY} FROM agents_turn t "  # noqa: S608 - made of constants only
             f"JOIN agents_turnbody b ON b.turn_id = t.id WHERE {where} ORDER BY t.number",
@@ -233,7 +232,7 @@ def partial_steps(
     if client_calls_and is not None:
         where += f" AND (NOT s.server_side OR s.id IN ({_marks(client_calls_and)}))"
         params += client_calls_and
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         return _steps(cursor, where, params, details), details
 
 

@@ -18,7 +18,7 @@ from agents.base import ids, metrics
 from agents.base.errors import Conflict
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
-from agents.base.store.sql import Insert, Select, SelectAmong, Update, UpdateByKey, execute
+from agents.base.store.sql import Insert, Select, SelectAmong, Update, UpdateByKey, execute_later
 from agents.record.models.agents import Session
 from agents.record.models.choices import Api, TurnStatus
 from agents.record.models.turns import Item, Response, Turn, TurnBody
@@ -142,14 +142,15 @@ class _Changes:
     def write(self) -> None:
         _add_items(self)
         if self.failed:
-            execute(_HIDE, self.ref.turn, self.ref.turn, Api.RESPONSES.value)
+            execute_later(_HIDE, self.ref.turn, self.ref.turn, Api.RESPONSES.value)
         if self.answer is not None:
             search.index_answer(self.ref.turn, *self.answer)
-        self.response.write("turn_id", self.ref.turn, "AND last_seq IS NULL")
-        self.turn.write("id", self.ref.turn)
+        self.response.write_later("turn_id", self.ref.turn, "AND last_seq IS NULL")
+        self.turn.write_later("id", self.ref.turn)
         if self.output is not None:
             _SET_OUTPUT.execute_many([(*self.output, self.ref.turn)])
-        if self.session.write("id", self.ref.session):
+        if self.session:
+            self.session.write_later("id", self.ref.session)
             changes.note(ChangeKind.SESSION, self.ref.session)
         changes.note(ChangeKind.TURN, self.ref.turn)
 

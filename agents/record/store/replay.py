@@ -17,7 +17,7 @@ import msgspec
 
 from agents.base import ids
 from agents.base.store import encoding
-from agents.base.store.sql import Insert, Select, execute
+from agents.base.store.sql import Insert, Select, execute_later
 from agents.record.models.journal import DeltaBatch, Event, EventPack
 from agents.record.models.turns import StepDetail
 from agents.record.schemas.content import text_of
@@ -94,10 +94,10 @@ def pack(turn: int, events: Sequence[AnyEvent], deltas: Sequence[Delta]) -> None
             _drop_redundant_text(run, texts)
     bodies = [*event_bodies, *map(_encode_event, events)]
     body = b'{"events":[%b],"deltas":%b}' % (b",".join(bodies), _encode([run.row() for run in runs]))
-    _PUT_PACK.execute(turn, len(bodies), encoding.pack_always(body))
-    execute("DELETE FROM agents_event WHERE turn_id = %s", turn)
+    _PUT_PACK.later(turn, len(bodies), encoding.pack_always(body))
+    execute_later("DELETE FROM agents_event WHERE turn_id = %s", turn)
     if delta_rows:
-        execute("DELETE FROM agents_deltabatch WHERE turn_id = %s", turn)
+        execute_later("DELETE FROM agents_deltabatch WHERE turn_id = %s", turn)
 
 
 def _step(run: DeltaRun) -> int:
@@ -201,7 +201,7 @@ def reopen(turn: int) -> None:
     for run in runs:
         _fill(run)
     _store_runs(turn, runs)
-    execute("DELETE FROM agents_eventpack WHERE turn_id = %s", turn)
+    execute_later("DELETE FROM agents_eventpack WHERE turn_id = %s", turn)
 
 
 def typed_text(turn: int, step: int, channel: str = "text") -> str:

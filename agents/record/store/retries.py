@@ -14,7 +14,7 @@ from django.db import connection
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import Conflict, InvalidRequest
-from agents.base.store.sql import execute
+from agents.base.store.sql import execute_later
 from agents.record.models.turns import Response
 
 WINDOW_US = 600_000_000
@@ -65,7 +65,7 @@ def hold(retry: Retry) -> None:
     and they find it. SQLite has one writer, and needs no lock."""
     if connection.vendor == "postgresql":
         number = int(retry.fingerprint[:8], 16) & 0x7FFFFFFF
-        execute("SELECT pg_advisory_xact_lock(%s, %s)", _LOCK_CLASS, number)
+        execute_later("SELECT pg_advisory_xact_lock(%s, %s)", _LOCK_CLASS, number)
 
 
 def first_run(retry: Retry) -> tuple[int, int] | None:

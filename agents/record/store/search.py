@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 from django.db import connection
 from django.db.models.expressions import RawSQL
 
-from agents.base.store.sql import MAX_VALUES, execute, insert_many
+from agents.base.store.cursors import direct_cursor
+from agents.base.store.sql import MAX_VALUES, execute_later, insert_many
 from agents.base.tokenizer import index_text
 from agents.query.tree import SearchPhrase
 
@@ -72,7 +73,7 @@ def index_answer(turn: int, output_text: str, problem: str = "") -> None:
     columns = [*parts, *(f"{part}_words" for part in parts if connection.vendor == "postgresql")]
     vectors = [vector(tokens) for tokens in parts.values()] if connection.vendor == "postgresql" else []
     marks = ", ".join(f"{column} = %s{'::tsvector' if column.endswith('_words') else ''}" for column in columns)
-    execute(f"UPDATE agents_turn_search SET {marks} WHERE {key_column()} = %s", *parts.values(), *vectors, turn)  # noqa: S608 - columns and marks of ours, values bound
+    execute_later(f"UPDATE agents_turn_search SET {marks} WHERE {key_column()} = %s", *parts.values(), *vectors, turn)  # noqa: S608 - columns and marks of ours, values bound
 
 
 def _steps_of(turn: int) -> list[StepTokens]:
@@ -80,7 +81,7 @@ def _steps_of(turn: int) -> list[StepTokens]:
         "SELECT said, args, result, problem FROM agents_step_search AS found "  # noqa: S608 - constants
         f"JOIN agents_step AS step ON step.id = found.{key_column()} WHERE step.turn_id = %s ORDER BY step.number"
     )
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         cursor.execute(sql, [turn])
         return list(cursor.fetchall())
 
@@ -151,7 +152,7 @@ def remove(turns: list[int], steps: list[int]) -> None:
     for table, keys in (("agents_turn_search", turns), ("agents_step_search", steps)):
         for start in range(0, len(keys), MAX_VALUES):
             batch = keys[start : start + MAX_VALUES]
-            execute(f"DELETE FROM {table} WHERE {key_column()} IN ({', '.join(['%s'] * len(batch))})", *batch)  # noqa: S608 - constants
+            execute_later(f"DELETE FROM {table} WHERE {key_column()} IN ({', '.join(['%s'] * len(batch))})", *batch)  # noqa: S608 - constants
 
 
 def key_column() -> str:
@@ -214,7 +215,7 @@ def holding(table: Table, texts: Sequence[str], part: str, keys: KeyRange = ALL)
 
 def newest(subquery: RawSQL, limit: int) -> list[int]:
     """Return the newest keys that a subquery finds."""
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         cursor.execute(f"{subquery.sql} ORDER BY {key_column()} DESC LIMIT {int(limit)}", subquery.params)
         return [row[0] for row in cursor.fetchall()]
 
@@ -273,7 +274,7 @@ def overflowing() -> list[int]:
         sql, value = "SELECT rowid FROM agents_turn_search WHERE agents_turn_search MATCH %s", f'steps : "{OVERFLOW}"'
     else:
         sql, value = "SELECT id FROM agents_turn_search WHERE steps_words @@ %s::tsquery", f"'{OVERFLOW}'"
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         cursor.execute(sql, [value])
         return [row[0] for row in cursor.fetchall()]
 

@@ -115,7 +115,7 @@ def add(actor: Actor, new: NewSession) -> None:
     now = ids.now_us()
     expires_at = None if new.persistent else now + RETENTION_US
     head = (new.key, new.agent, new.name, actor.user_id, scopes.scope_for(actor), new.api.value, new.source.value)
-    _ADD.execute(*head, now, now, expires_at, 0, 0, False, 0, 0, new.metadata, fold(new.name))
+    _ADD.later(*head, now, now, expires_at, 0, 0, False, 0, 0, new.metadata, fold(new.name))
     if new.metadata != "{}":
         tags.index_session(new.key, msgspec.json.decode(new.metadata))
     changes.note(ChangeKind.SESSION, new.key)

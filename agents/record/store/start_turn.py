@@ -15,7 +15,7 @@ from agents.base.access import Actor
 from agents.base.errors import Conflict, InvalidRequest
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes, encoding
-from agents.base.store.sql import Insert, Select, Update, execute
+from agents.base.store.sql import Insert, Select, Update, execute, execute_later
 from agents.base.store.writer import writer
 from agents.record.models.agents import Session
 from agents.record.models.choices import Source, TurnStatus
@@ -150,7 +150,7 @@ def _open(
     position = _find_position(new, at)
     _add_turn(actor, new, at, owner, position)
     tags.index_turn(new.key, new.metadata)
-    _ADD_BODY.execute(new.key, *prepared.body)
+    _ADD_BODY.later(new.key, *prepared.body)
     items = prepared.items
     status = TurnStatus.QUEUED if new.queued else TurnStatus.IN_PROGRESS
     start = ResponseStart(1, opening[0].seq, at, 0, position.items, len(items), position.previous)
@@ -165,7 +165,7 @@ def _open(
         change.set(last_turn=new.key)
     else:
         forks.add(new.key, new.session, new.fork)
-    change.write("id", new.session)
+    change.write_later("id", new.session)
     ref = TurnRef(new.key, new.session, new.await_days)
     recorder.record(ref, opening, encoded=prepared.events)
     changes.note(ChangeKind.SESSION, new.session)
@@ -245,7 +245,7 @@ def _add_turn(actor: Actor, new: NewTurn, at: int, owner: str, position: _Sessio
         actor_key=actor.key_id,
         lease_owner=owner,
     )
-    _ADD_TURN.execute(*turn_rows.turn_row(draft))
+    _ADD_TURN.later(*turn_rows.turn_row(draft))
 
 
 def _refuse_repeat(retry: Retry | None) -> None:
@@ -325,7 +325,7 @@ def _resume(resumption: Resumption, owner: str, request: tuple[int, bytes], even
     if not resumption.waiting:
         replay.reopen(key)
     # the waiting response was answered: in OpenAI's API it is then completed
-    execute(_ANSWERED, TurnStatus.COMPLETED.value, key, TurnStatus.AWAITING_INPUT.value)
+    execute_later(_ANSWERED, TurnStatus.COMPLETED.value, key, TurnStatus.AWAITING_INPUT.value)
     input_items = len(opening.tool_responses) + len(opening.input_messages)
     last, items = _LAST_RESPONSE.first(key), _session_row(resumption.session)[2]
     start = ResponseStart(

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from django.db import connection
-
+from agents.base.store.cursors import direct_cursor
 from agents.base.store.sql import Select
 from agents.record.models.choices import StepStatus, StepType
 from agents.record.models.turns import Step, StepDetail
@@ -106,13 +105,13 @@ def within(turn: int, span: Span, first: int, count: int) -> tuple[StepSnapshot,
 def count_within(turn: int, span: Span) -> int:
     """Count the steps that ran within a span of time."""
     text = f"SELECT count(*) FROM agents_step s WHERE s.turn_id = %s {_TOUCHES}"  # noqa: S608 - made of constants only
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         cursor.execute(text, [turn, span[1], span[0]])
         return int(cursor.fetchone()[0])
 
 
 def _read(text: str, params: Sequence[Any]) -> tuple[StepSnapshot, ...]:
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         cursor.execute(text, params)
         rows = cursor.fetchall()
     return tuple(map(_step, rows))
@@ -175,7 +174,7 @@ def overview(turn: int, span: Span, buckets: int) -> list[StepBucket]:
         "sum(CASE WHEN status = %s THEN 1 ELSE 0 END) FROM agents_step WHERE turn_id = %s GROUP BY 1, 2 ORDER BY 1, 2"
     )
     length = max(span[1] - span[0], 1)
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         cursor.execute(text, [span[0], buckets, length, StepStatus.FAILED.value, turn])
         rows = cursor.fetchall()
     slices: dict[int, list[tuple[str, int, int]]] = {}

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import msgspec
-from django.db import connection
 
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import Conflict, InvalidRequest, NotFound
 from agents.base.models.terms import TermKind
 from agents.base.store import encoding, keyset, portions, terms
+from agents.base.store.cursors import direct_cursor
 from agents.base.store.keyset import Bounds, Cursor
 from agents.base.store.portions import Sized, bytes_of
 from agents.base.store.writer import writer
@@ -265,7 +265,7 @@ def page(actor: Actor, response_filter: ResponseFilter, cursor: Cursor) -> tuple
 def _sized(keys: Sequence[int]) -> list[Sized[int]]:
     if not keys:
         return []
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         cursor.execute(_SIZES.format(bytes_of("r.settings"), ", ".join(["%s"] * len(keys))), keys)
         size = dict(cursor.fetchall())
     return [(key, size[key]) for key in keys if key in size]

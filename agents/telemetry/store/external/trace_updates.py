@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import connection
 
+from agents.base.store.cursors import direct_cursor
 from agents.base.store.sql import MAX_VALUES, execute_many
 
 _COUNT = "UPDATE agents_trace SET arrived = arrived + %s, span_count = span_count + %s, updated_at = %s WHERE id = %s"
@@ -66,7 +67,7 @@ def _lock(traces: set[int]) -> None:
         return
     keys = sorted(traces)
     for start in range(0, len(keys), MAX_VALUES):
-        with connection.cursor() as cursor:
+        with direct_cursor() as cursor:
             sql = "SELECT id FROM agents_trace WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
             cursor.execute(sql, [keys[start : start + MAX_VALUES]])
 

@@ -1,0 +1,1 @@
+"""Django's engine for PostgreSQL, with statements that wait for the next one."""

@@ -1,0 +1,137 @@
+"""The engine: Django's own, with fewer messages between the process and the server.
+
+The round trip of a statement costs the process three times as much as writing it. So those whose outcome nobody
+looks at (`write_later`) wait for the next statement of the transaction, or its end, and are sent before it in the same
+message. They are run in the order in which they were written. What one of them raises is raised where they are sent: it
+is the end of the transaction, or of its savepoint, in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, cast
+
+from django.db.backends.postgresql.base import DatabaseWrapper as DjangosWrapper
+from psycopg import ClientCursor
+
+MAX_WAITING_BYTES = 256 * 1024
+"""Statements that are longer together than this are sent at once."""
+
+
+class DatabaseWrapper(DjangosWrapper):
+    """A thread's connection."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+
+    # ------------------------------------------------------------------------------------------ statements
+
+    def write_later(self, text: str, values: Sequence[Any] | None) -> None:
+        """Run a statement of the open transaction before its next one, or its end. Outside of one, or where something
+        watches statements, it is run now."""
+        if not self.in_atomic_block or self._is_watched():
+            with self.cursor() as cursor:
+                cursor.execute(text, values)
+            return
+        self._prepare()
+        with self.wrap_database_errors:
+            statement = ClientCursor(self.connection).mogrify(text, values).encode()
+        self._waiting.append(statement)
+        self._waiting_bytes += len(statement)
+        if self._waiting_bytes > MAX_WAITING_BYTES:
+            self.send()
+
+    def direct_cursor(self) -> AbstractContextManager[Any]:
+        """Open one of psycopg's cursors, whose errors are Django's; Django's own where something watches statements."""
+        if self._is_watched():
+            return cast(AbstractContextManager[Any], self.cursor())
+        self._prepare()
+        return _Cursor(self)
+
+    def send(self) -> None:
+        """Send what waits."""
+        if self._waiting:
+            text = self.take()
+            with self.wrap_database_errors:
+                ClientCursor(self.connection).execute(text)
+
+    def take(self) -> bytes:
+        """Return what waits, as one text; the caller sends it."""
+        text = b";\n".join(self._waiting)
+        self._drop()
+        return text
+
+    def _drop(self) -> None:
+        self._waiting.clear()
+        self._waiting_bytes = 0
+
+    def _is_watched(self) -> bool:
+        return bool(self.execute_wrappers) or self.queries_logged
+
+    def _prepare(self) -> None:
+        self.close_if_health_check_failed()
+        self.ensure_connection()
+        self.validate_no_broken_transaction()
+
+    # ------------------------------------------------------------------------------------------ Django's hooks
+
+    def cursor(self) -> Any:
+        self._send_before()
+        return super().cursor()
+
+    def chunked_cursor(self) -> Any:
+        self._send_before()
+        return super().chunked_cursor()
+
+    def _send_before(self) -> None:
+        if self.needs_rollback:
+            self._drop()
+        self.send()
+
+    def commit(self) -> None:
+        self.send()
+        super().commit()
+
+    def rollback(self) -> None:
+        self._drop()
+        super().rollback()
+
+    def savepoint_rollback(self, sid: str) -> None:
+        self._drop()  # what was written before the savepoint was sent before it
+        super().savepoint_rollback(sid)
+
+    def close(self) -> None:
+        self._drop()
+        super().close()
+
+
+class _Cursor(ClientCursor[Any]):
+    """Sends what waits together with its first statement."""
+
+    def __init__(self, database: DatabaseWrapper) -> None:
+        super().__init__(database.connection)
+        self._database = database
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        super().__exit__(kind, error, traceback)
+        self._database.wrap_database_errors.__exit__(kind, error, traceback)
+
+    def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
+        waiting = self._database.take()
+        if not waiting:
+            return super().execute(query, params, **options)
+        super().execute(waiting + b";\n" + self.mogrify(query, params).encode(), **options)
+        while self.nextset():
+            pass
+        return self
+
+    def executemany(self, query: Any, params_seq: Any, **options: Any) -> None:
+        self._database.send()
+        super().executemany(query, params_seq, **options)
+
+    def copy(self, *args: Any, **options: Any) -> Any:
+        self._database.send()
+        return super().copy(*args, **options)
