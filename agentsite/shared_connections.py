@@ -4,7 +4,7 @@ Request threads take a connection with their first query and give it back when t
 Every other thread keeps one of its own, as does who holds a lock on one: a sign of life, the writer and those who read
 for streams never wait behind pages.
 
-A connection is tried when it is taken, so a restart of the server costs no request but those under way then. Where
+A connection is looked at when it is taken, so a restart of the server costs no request but those under way then. Where
 none can be opened the pool would let everybody wait until their time is over, and log each try: here one request tries
 for itself, and it and all others are told at once what the server said.
 """
@@ -21,7 +21,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from agents.base.store.postgresql.base import DatabaseWrapper
+from agents.base.store.postgresql.base import DatabaseWrapper, is_quiet
 
 WAIT_S = 5.0
 """How long a request waits for a connection: longer than pages may count (`agents.logs.store.numbers`)."""
@@ -91,7 +91,8 @@ class SharedConnection(DatabaseWrapper):
                     _outage.try_again(conn_params)
                 raise
             try:
-                ConnectionPool.check_connection(raw)
+                if not is_quiet(raw):
+                    ConnectionPool.check_connection(raw)
                 return raw
             except psycopg.Error:  # it has died meanwhile: the next one may be alive
                 raw.close()

@@ -49,7 +49,7 @@ MAX_TRIES, MAX_RETRY_DELAY_S = 10, 0.05
 """How often a conflicting job is tried, and how long it waits at most before the next try."""
 
 TRIED_AFTER_S = 0.1
-"""A connection to PostgreSQL that was not used for this long is tried first: where it has died meanwhile, by a
+"""A connection to PostgreSQL that was not used for this long is looked at first: where it has died meanwhile, by a
 restart of the server for one, that costs no write."""
 HELD_PERIOD_S, SHORT_TIMEOUT_S = 5.0, 0.5
 """After the store was found locked, writes wait only this long for the lock, for that period."""

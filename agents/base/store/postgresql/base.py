@@ -8,15 +8,24 @@ is the end of the transaction, or of its savepoint, in any case.
 
 from __future__ import annotations
 
+import select
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, cast
 
 from django.db.backends.postgresql.base import DatabaseWrapper as DjangosWrapper
-from psycopg import ClientCursor
+from psycopg import ClientCursor, Connection, OperationalError
 
 MAX_WAITING_BYTES = 256 * 1024
 """Statements that are longer together than this are sent at once."""
+
+
+def is_quiet(connection: Connection[Any]) -> bool:
+    """Tell whether nothing has come from the server since the last answer: it says so when it ends a connection.
+    One that is gone without a word is found by TCP. Raises psycopg.OperationalError for a closed one."""
+    look = select.poll()
+    look.register(connection.fileno(), select.POLLIN)
+    return not look.poll(0)
 
 
 class DatabaseWrapper(DjangosWrapper):
@@ -102,6 +111,15 @@ class DatabaseWrapper(DjangosWrapper):
     def savepoint_rollback(self, sid: str) -> None:
         self._drop()  # what was written before the savepoint was sent before it
         super().savepoint_rollback(sid)
+
+    def is_usable(self) -> bool:
+        """Tell whether statements can be sent, without a round trip where nothing speaks against it."""
+        try:
+            if self.connection is not None and not self.errors_occurred and is_quiet(self.connection):
+                return True
+        except OperationalError:
+            return False
+        return bool(super().is_usable())
 
     def close(self) -> None:
         self._drop()
