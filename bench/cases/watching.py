@@ -31,11 +31,11 @@ Text = list[tuple[float, str]]
 
 
 async def rows(stage: Stage) -> AsyncIterator[Row]:
-    async with stage.own().several("watching", 2) as (owner, other):
+    async with stage.own().several("watching", 3) as (owner, other, third):
         here, there = Api(stage.api.http, owner.base), Api(stage.api.http, other.base)
         async for row in _lags(stage, here, there):
             yield row
-        async for row in _readers(stage, owner, other):
+        async for row in _readers(stage, owner, other, Api(stage.api.http, third.base)):
             yield row
 
 
@@ -102,38 +102,46 @@ class Cost:
     other_s: float
 
 
-async def _readers(stage: Stage, owner: Server, other: Server) -> AsyncIterator[Row]:
+async def _readers(stage: Stage, owner: Server, other: Server, third: Api) -> AsyncIterator[Row]:
     here, there = Api(stage.api.http, owner.base), Api(stage.api.http, other.base)
     count, model = stage.size(READERS, 50), READ_QUICK if stage.quick else READ
     agent = await here.create_agent(model)
-    alone, watched = list[Cost](), list[Cost]()
-    for _ in range(stage.size(3, 1)):
-        for costs, readers in ((alone, 0), (watched, count)):
-            places = await here.sessions(agent, 2 * TURNS)
+    alone, beside, watched = list[Cost](), list[Cost](), list[Cost]()
+    for _ in range(stage.size(5, 1)):
+        for costs, readers, source in ((alone, 0, here), (beside, count, third), (watched, count, here)):
+            runs = [(api, await api.sessions(agent, 2 * TURNS)) for api in dict.fromkeys((here, source))]
             watchers = [Watcher(there.http, there.base) for _ in range(readers)]
             with Meter(owner.pid) as owners, Meter(other.pid) as others:
-                await asyncio.wait_for(_watched(here, places, model, watchers), PATIENCE_S)
+                await asyncio.wait_for(_watched(runs, model, watchers), PATIENCE_S)
             costs.append(Cost(owners.cpu_s or 0.0, others.cpu_s or 0.0))
     what = f"{2 * TURNS} turns at a time, {model}, {count} sockets on another process"
     tokens = 2 * TURNS * plan_of(model).tokens
-    without, with_all = (median(cost.owner_s for cost in costs) for costs in (alone, watched))
-    note = f"{1e6 * with_all / tokens:.0f} µs a token, {1e6 * without / tokens:.0f} without anybody; {len(alone)} pairs"
-    yield Row(what, "CPU of the owner, times that without them", with_all / without, "×", COST, note=note)
+    for base, figure, target in (
+        (alone, "CPU of the owner, times that without them", None),
+        (beside, "CPU of the owner, times that while they read turns of a third process", COST),
+    ):
+        ratios = [many.owner_s / few.owner_s for few, many in zip(base, watched, strict=True)]
+        without, with_all = (1e6 * median(cost.owner_s for cost in costs) / tokens for costs in (base, watched))
+        note = (
+            f"{with_all:.0f} µs a token, and {without:.0f}; {len(ratios)} pairs, {min(ratios):.2f} to {max(ratios):.2f}"
+        )
+        yield Row(what, figure, median(ratios), "×", target, note=note)
     delivered = tokens * count / (2 * TURNS)
     read = median(cost.other_s for cost in watched)
     yield Row(what, "CPU of the other per delivered token", 1e6 * read / delivered, "µs")
 
 
-async def _watched(here: Api, places: Sequence[Place], model: str, watchers: Sequence[Watcher]) -> None:
-    """Run turns with sockets on them, as many on each. Raises Broken where one of them lost something."""
-    begun = await asyncio.gather(*(here.begin(place, model) for place in places))
+async def _watched(runs: Sequence[tuple[Api, Sequence[Place]]], model: str, watchers: Sequence[Watcher]) -> None:
+    """Run turns in places on some processes, with sockets on those of the last process, as many on each. Raises Broken
+    where one of them lost something."""
+    begun = [await asyncio.gather(*(api.begin(place, model) for place in places)) for api, places in runs]
 
     async def watch(number: int) -> None:
         await watchers[number].open()
-        await watchers[number].watch(f"turn:{begun[number % len(begun)][0]}")
+        await watchers[number].watch(f"turn:{begun[-1][number % len(begun[-1])][0]}")
         await watchers[number].close()
 
-    await asyncio.gather(*map(watch, range(len(watchers))), *(reading for _, reading in begun))
+    await asyncio.gather(*map(watch, range(len(watchers))), *(reading for turns in begun for _, reading in turns))
     wrong = [found for watcher in watchers if (found := list(faults(seen(watcher.frames), answer(model))))]
     if wrong:
         raise Broken(f"{len(wrong)} of {len(watchers)} sockets lost something; one: {'; '.join(wrong[0][:3])}")
