@@ -73,7 +73,13 @@ class Lifecycle:
         self._loop = asyncio.get_running_loop()
         hub.start()
         writer.start()
-        self._process = ServingProcess(self._on_lost, settings.LEASE_SECONDS, f"{settings.HOST}:{settings.PORT}")
+        self._process = ServingProcess(
+            self._on_lost,
+            self._on_gone,
+            settings.LEASE_SECONDS,
+            address=f"{settings.HOST}:{settings.PORT}",
+            version=str(settings.SPECTACULAR_SETTINGS["VERSION"]),
+        )
         await read(self._process.start)
         slots = Slots(settings.MAX_RUNNING, settings.MAX_QUEUED)
         self.runner = Runner(self._process.id, slots, self._role)
@@ -154,6 +160,11 @@ class Lifecycle:
         self.runner.owner = self._process.id
         self.runner.let_go()
         self._loop.call_soon_threadsafe(self.channel.rename, self._process.id)
+
+    def _on_gone(self) -> None:
+        """Look at once for turns that nobody runs now."""
+        self._announce_turns()
+        self._loop.call_soon_threadsafe(self._turns_wait.set)
 
     async def _pulse(self) -> None:
         self._process.pulse()

@@ -61,25 +61,30 @@ class SignOfLife:
 
 class Observer:
     """Decides which processes are gone, from what was seen of them and when. Knows no database. The beat of a process
-    stands still for ``lease_s`` before it counts as gone."""
+    stands still for ``lease_s`` before it counts as gone. It should look again after ``wait_s``, when the next one may
+    be."""
 
     def __init__(self, lease_s: float) -> None:
         self._lease_s = lease_s
         self._seen: dict[str, tuple[int, float]] = {}
         self._looked_at = float("-inf")
+        self.wait_s = BEAT_S
 
     def look(self, now_s: float, signs: Iterable[SignOfLife]) -> list[SignOfLife]:
         """Note what is seen at a time of the monotonic clock; return those that are gone."""
         blind = now_s - self._looked_at > LONGEST_GAP_S
         self._looked_at = now_s
-        seen, gone = {}, []
+        seen, gone, self.wait_s = {}, [], BEAT_S
         for sign in signs:
             beat, since = self._seen.get(sign.process, (None, now_s))
             if blind or beat != sign.beat:
                 since = now_s
             seen[sign.process] = sign.beat, since
-            if now_s - since >= (self._lease_s if sign.holds_lock or not sign.same_server else GRACE_S):
+            limit = self._lease_s if sign.holds_lock or not sign.same_server else GRACE_S
+            if now_s - since >= limit:
                 gone.append(sign)
+            elif since < now_s:  # one that has just shown life will do so again
+                self.wait_s = min(self.wait_s, limit - (now_s - since))
         self._seen = seen
         return gone
 
@@ -91,12 +96,22 @@ def _lock_number(process: str) -> int:
 
 class ServingProcess:
     """The row of this process, and its watch over the others. ``on_lost`` is called with the id that the others have
-    taken for gone, from a thread of its own; the process then has a new one. ``pulse`` has to be called by the event
-    loop: a process whose loop stands still shows no life."""
+    taken for gone, from a thread of its own; the process then has a new one. ``on_gone`` is called there, too, when
+    this process has found others gone. ``pulse`` has to be called by the event loop: a process whose loop stands still
+    shows no life."""
 
-    def __init__(self, on_lost: Callable[[str], None], lease_s: float, address: str = "", version: str = "") -> None:
+    def __init__(
+        self,
+        on_lost: Callable[[str], None],
+        on_gone: Callable[[], None],
+        lease_s: float,
+        *,
+        address: str = "",
+        version: str = "",
+    ) -> None:
         self.id = _new_id()
-        self._on_lost, self._lease_s, self._address, self._version = on_lost, lease_s, address, version
+        self._on_lost, self._on_gone, self._lease_s = on_lost, on_gone, lease_s
+        self._address, self._version = address, version
         self._observer = Observer(lease_s)
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -163,7 +178,7 @@ class ServingProcess:
                 if failures.unavailable(error, "signs of life") is None:
                     log.exception("the signs of life of processes could not be read")
                 connection.close()
-            self._stopping.wait(BEAT_S)
+            self._stopping.wait(self._observer.wait_s)
         connection.close()
 
     def _round(self) -> None:
@@ -175,9 +190,11 @@ class ServingProcess:
             self._register()
             self._beat()
             self._on_lost(lost)
-        for sign in self._observer.look(time.monotonic(), _signs(self.id)):
-            if declare_gone(sign):
-                log.warning("process %s shows no life: others go on with what it ran", sign.process)
+        gone = [sign for sign in self._observer.look(time.monotonic(), _signs(self.id)) if declare_gone(sign)]
+        for sign in gone:
+            log.warning("process %s shows no life: others go on with what it ran", sign.process)
+        if gone:
+            self._on_gone()
 
     def _beat(self) -> bool:
         """Count up the beat, and lock this process's number where this connection has not; returns False when the

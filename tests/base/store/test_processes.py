@@ -13,7 +13,15 @@ from django.db import connection
 
 from agents.base.models.processes import Process
 from agents.base.store import processes
-from agents.base.store.processes import GRACE_S, LONGEST_GAP_S, AlreadyServed, Observer, ServingProcess, SignOfLife
+from agents.base.store.processes import (
+    BEAT_S,
+    GRACE_S,
+    LONGEST_GAP_S,
+    AlreadyServed,
+    Observer,
+    ServingProcess,
+    SignOfLife,
+)
 from tests.support.depth import deep
 
 LEASE_S = 20.0
@@ -57,6 +65,17 @@ def test_what_an_observer_did_not_see_does_not_count() -> None:
     assert observer.look(1020.0, [sign(1)])
 
 
+def test_it_looks_again_when_the_next_one_may_be_gone() -> None:
+    observer = Observer(LEASE_S)
+    silent, lively = sign(7, holds_lock=False), sign(1, process="lively")
+    observer.look(0.0, [silent, lively])
+    assert observer.wait_s == BEAT_S
+    observer.look(BEAT_S, [silent, sign(2, process="lively")])
+    assert observer.wait_s == pytest.approx(GRACE_S - BEAT_S)
+    assert observer.look(GRACE_S, [silent]) == [silent]
+    assert observer.wait_s == BEAT_S
+
+
 @pytest.mark.parametrize("seed", range(deep(3, 20)))
 def test_a_process_that_beats_in_time_is_never_taken_for_gone(seed: int) -> None:
     """Whatever the observer does meanwhile, and whenever locks are lost and servers replaced."""
@@ -74,7 +93,7 @@ def test_a_process_that_beats_in_time_is_never_taken_for_gone(seed: int) -> None
 @pytest.mark.django_db
 def test_who_was_declared_gone_too_late_lives_on() -> None:
     """The beat has gone on since it was looked at."""
-    process = ServingProcess(lambda _: None, LEASE_S)
+    process = ServingProcess(lambda _: None, lambda: None, LEASE_S)
     process._register()
     Process.objects.filter(pk=process.id).update(beat=2)
     assert not processes.declare_gone(sign(1, process=process.id))
