@@ -117,8 +117,8 @@ async def _readers(stage: Stage, owner: Server, other: Server, third: Api) -> As
     what = f"{2 * TURNS} turns at a time, {model}, {count} sockets on another process"
     tokens = 2 * TURNS * plan_of(model).tokens
     for base, figure, target in (
-        (alone, "CPU of the owner, times that without them", None),
-        (beside, "CPU of the owner, times that while they read turns of a third process", COST),
+        (alone, "CPU of the owner, times that without them", COST),
+        (beside, "CPU of the owner, times that while they read turns of a third process", None),
     ):
         ratios = [many.owner_s / few.owner_s for few, many in zip(base, watched, strict=True)]
         without, with_all = (1e6 * median(cost.owner_s for cost in costs) / tokens for costs in (base, watched))
