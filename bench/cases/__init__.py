@@ -20,6 +20,7 @@ from bench.cases import (
     log_numbers,
     long_session,
     memory,
+    metrics,
     paced,
     parts,
     provider,
@@ -75,6 +76,7 @@ CASES: dict[str, Case] = {
     "parts": parts.rows,
     "fleet": fleet.rows,
     "write-ahead": write_ahead.rows,
+    "metrics": metrics.rows,
     "start-up": start_up.rows,
     "idle-memory": idle_memory.rows,
 }
