@@ -16,6 +16,8 @@ class _Direct(Protocol):
 
     def write_later(self, text: str, values: Sequence[Any] | None) -> None: ...
 
+    def write_many_later(self, text: str, rows: Sequence[Sequence[Any]]) -> None: ...
+
 
 def direct_cursor() -> AbstractContextManager[Any]:
     """Open a cursor on the thread's connection; its errors are Django's."""
@@ -34,3 +36,13 @@ def write_later(text: str, values: Sequence[Any] | None = None) -> None:
     else:
         with database.cursor() as cursor:
             cursor.execute(text, values)
+
+
+def write_many_later(text: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Run a statement once for each row of values, as `write_later` does."""
+    database = connections[DEFAULT_DB_ALIAS]
+    if database.vendor == "postgresql":
+        cast(_Direct, database).write_many_later(text, rows)
+    else:
+        with database.cursor() as cursor:
+            cursor.executemany(text, rows)

@@ -17,7 +17,7 @@ from django.db import connection, models
 from agents.base.access import Action, Actor
 from agents.base.models.fields import storable
 from agents.base.models.scoped import Removable, visible_where
-from agents.base.store.cursors import direct_cursor, write_later
+from agents.base.store.cursors import direct_cursor, write_later, write_many_later
 
 Row = Sequence[Any]
 
@@ -232,8 +232,7 @@ def insert_many(head: str, marks: str, tail: str, rows: Iterable[Row], *, has_te
         with direct_cursor() as cursor:
             _copy(cursor, head, encoded)
     else:
-        for row in encoded:
-            write_later(f"{head} VALUES {marks}{tail}", row)
+        write_many_later(f"{head} VALUES {marks}{tail}", encoded)
 
 
 MIN_COPY_ROWS = 500
@@ -272,14 +271,8 @@ def _text_of(parts: tuple[str, str, str], rows: int) -> str:
 def execute_many(text: str, rows: Iterable[Row]) -> None:
     """Run a statement once for each row of values."""
     encoded = [_storable(row) for row in rows]
-    if not encoded:
-        return
-    if connection.vendor == "sqlite":
-        with direct_cursor() as cursor:
-            cursor.executemany(text, encoded)
-    else:
-        for row in encoded:
-            write_later(text, row)
+    if encoded:
+        write_many_later(text, encoded)
 
 
 def execute(text: str, *values: Any) -> int:

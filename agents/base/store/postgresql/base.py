@@ -44,7 +44,19 @@ class DatabaseWrapper(DjangosWrapper):
         if not self.in_atomic_block or self._is_watched():
             with self.cursor() as cursor:
                 cursor.execute(text, values)
-            return
+        else:
+            self._keep(text, values)
+
+    def write_many_later(self, text: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Run a statement once for each row of values, as `write_later` does."""
+        if not self.in_atomic_block or self._is_watched():
+            with self.cursor() as cursor:
+                cursor.executemany(text, rows)
+        else:
+            for row in rows:
+                self._keep(text, row)
+
+    def _keep(self, text: str, values: Sequence[Any] | None) -> None:
         self._prepare()
         with self.wrap_database_errors:
             statement = ClientCursor(self.connection).mogrify(text, values).encode()
