@@ -11,6 +11,7 @@ from django.test import Client
 
 from agents.base import ids
 from agents.base.access import Actor
+from agents.base.models.people import User
 from agents.base.store import keys
 from agents.base.store.processes import process_name
 from agents.base.store.writer import writer
@@ -19,6 +20,7 @@ from agents.record.store import closing, decisions, read_turns, recovery
 from agents.record.store.closing import TurnEnding
 from agents.record.store.decisions import Decision
 from agents.server.socket import fragments
+from tests.access.matrix import make_user
 from tests.conftest import Clock
 from tests.loop.play import events
 from tests.support.builders import Recorded, make_turn
@@ -117,12 +119,27 @@ def test_a_call_in_doubt_has_a_banner_and_a_form(client: Client, me: Actor) -> N
     assert f'href="{doubtful.url}#step-1"' in page
     assert "waits for a decision: its process was lost" in words(page)
     forms = {form.get("id"): form for form in elements(page, "form")}
+    assert "data-can-run" in page
     assert forms["decide"]["action"] == f"{doubtful.url}decide/"
     assert len([button for button in elements(page, "button") if button.get("form") == "decide"]) == 1
     assert unsafe(page) == []
     timeline = words(get(client, doubtful.url, "?view=timeline"))
     assert "Tool charge from 4 ms, waiting" in timeline
     assert "running" not in timeline
+
+
+def test_who_may_only_read_sees_that_it_waits_and_decides_nothing(client: Client) -> None:
+    doubtful = make_doubtful(make_user("rita", teams=["red"]))
+    reader = make_user("reader", teams=["red"], roles=["reader"])
+    client.force_login(User.objects.get(pk=reader.user_id))
+    page = get(client, doubtful.url)
+    assert "Waits for a decision" in words(page)
+    assert "data-can-run" not in page  # without it the fields of a call, which all readers get alike, are not shown
+    assert {"decide", "answer"}.isdisjoint({form.get("id") for form in elements(page, "form")})
+    assert "/cancel/" not in page
+    posted = client.post(f"{doubtful.url}decide/", {f"outcome:{doubtful.step_ids[0]}": "done"})
+    assert posted.status_code == 403
+    assert "Waits for a decision" in words(get(client, doubtful.url))
 
 
 @pytest.mark.parametrize(
