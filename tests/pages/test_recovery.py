@@ -131,7 +131,7 @@ def test_a_call_in_doubt_has_a_banner_and_a_form(client: Client, me: Actor) -> N
 def test_who_may_only_read_sees_that_it_waits_and_decides_nothing(client: Client) -> None:
     doubtful = make_doubtful(make_user("rita", teams=["red"]))
     reader = make_user("reader", teams=["red"], roles=["reader"])
-    client.force_login(User.objects.get(pk=reader.user_id))
+    client.force_login(User.objects.get(username=reader.name))
     page = get(client, doubtful.url)
     assert "Waits for a decision" in words(page)
     assert "data-can-run" not in page  # without it the fields of a call, which all readers get alike, are not shown
