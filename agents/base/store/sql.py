@@ -221,7 +221,8 @@ class Update:
 
 def insert_many(head: str, marks: str, tail: str, rows: Iterable[Row], *, has_text: bool = True) -> None:
     """Insert rows: ``head`` is the statement before its VALUES, ``marks`` are those of a row in parentheses,
-    ``tail`` is its ON CONFLICT clause, ``has_text`` tells whether a row may hold text."""
+    ``tail`` is its ON CONFLICT clause, ``has_text`` tells whether a row may hold text. A few rows are sent with
+    the next statement of the transaction on PostgreSQL."""
     encoded = [_storable(row) for row in rows] if has_text else list(rows)
     if not encoded:
         return
@@ -269,7 +270,7 @@ def _text_of(parts: tuple[str, str, str], rows: int) -> str:
 
 
 def execute_many(text: str, rows: Iterable[Row]) -> None:
-    """Run a statement once for each row of values."""
+    """Run a statement once for each row of values; on PostgreSQL with the next one of the transaction."""
     encoded = [_storable(row) for row in rows]
     if encoded:
         write_many_later(text, encoded)

@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.models.expressions import RawSQL
 
 from agents.base.store.cursors import direct_cursor
-from agents.base.store.sql import MAX_VALUES, execute_later, insert_many
+from agents.base.store.sql import Among, execute_later, insert_many
 from agents.base.tokenizer import index_text
 from agents.query.tree import SearchPhrase
 
@@ -69,11 +69,18 @@ def index_answer(turn: int, output_text: str, problem: str = "") -> None:
     """Index (again) the output of a turn, and the texts of its steps."""
     output = index_tokens(output_text)
     steps = steps_document(_steps_of(turn), output)
-    parts = {"output": output, "problem": index_tokens(problem), "steps": steps}
-    columns = [*parts, *(f"{part}_words" for part in parts if connection.vendor == "postgresql")]
-    vectors = [vector(tokens) for tokens in parts.values()] if connection.vendor == "postgresql" else []
-    marks = ", ".join(f"{column} = %s{'::tsvector' if column.endswith('_words') else ''}" for column in columns)
-    execute_later(f"UPDATE agents_turn_search SET {marks} WHERE {key_column()} = %s", *parts.values(), *vectors, turn)  # noqa: S608 - columns and marks of ours, values bound
+    parts = [output, index_tokens(problem), steps]
+    vectors = map(vector, parts) if connection.vendor == "postgresql" else ()
+    execute_later(_SET_ANSWER[connection.vendor], *parts, *vectors, turn)
+
+
+_SET_ANSWER = {
+    "sqlite": "UPDATE agents_turn_search SET output = %s, problem = %s, steps = %s WHERE rowid = %s",
+    "postgresql": (
+        "UPDATE agents_turn_search SET output = %s, problem = %s, steps = %s, output_words = %s::tsvector, "
+        "problem_words = %s::tsvector, steps_words = %s::tsvector WHERE id = %s"
+    ),
+}
 
 
 def _steps_of(turn: int) -> list[StepTokens]:
@@ -149,10 +156,20 @@ def vector(tokens: str) -> str:
 
 def remove(turns: list[int], steps: list[int]) -> None:
     """Delete documents from the index."""
-    for table, keys in (("agents_turn_search", turns), ("agents_step_search", steps)):
-        for start in range(0, len(keys), MAX_VALUES):
-            batch = keys[start : start + MAX_VALUES]
-            execute_later(f"DELETE FROM {table} WHERE {key_column()} IN ({', '.join(['%s'] * len(batch))})", *batch)  # noqa: S608 - constants
+    for statement, keys in zip(_REMOVE[connection.vendor], (turns, steps), strict=True):
+        statement.execute(keys)
+
+
+_REMOVE = {
+    "sqlite": (
+        Among("DELETE FROM agents_turn_search WHERE rowid IN ({values})"),
+        Among("DELETE FROM agents_step_search WHERE rowid IN ({values})"),
+    ),
+    "postgresql": (
+        Among("DELETE FROM agents_turn_search WHERE id IN ({values})"),
+        Among("DELETE FROM agents_step_search WHERE id IN ({values})"),
+    ),
+}
 
 
 def key_column() -> str:

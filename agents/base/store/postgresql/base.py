@@ -45,6 +45,7 @@ class DatabaseWrapper(DjangosWrapper):
             with self.cursor() as cursor:
                 cursor.execute(text, values)
         else:
+            self._prepare()
             self._keep(text, values)
 
     def write_many_later(self, text: str, rows: Sequence[Sequence[Any]]) -> None:
@@ -53,11 +54,11 @@ class DatabaseWrapper(DjangosWrapper):
             with self.cursor() as cursor:
                 cursor.executemany(text, rows)
         else:
+            self._prepare()
             for row in rows:
                 self._keep(text, row)
 
     def _keep(self, text: str, values: Sequence[Any] | None) -> None:
-        self._prepare()
         with self.wrap_database_errors:
             statement = ClientCursor(self.connection).mogrify(text, values).encode()
         self._waiting.append(statement)
