@@ -16,21 +16,20 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
-from contextlib import suppress
-from typing import Any, LiteralString
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import psycopg
 from psycopg import AsyncConnection, sql
 
 from agents.base.messaging.channel import EVERYONE, MAX_BODY_BYTES, MAX_NAME_CHARS, MessageChannel
+from agents.base.messaging.notifications import Message, NotificationReceiver, NotificationSender
 
 log = logging.getLogger(__name__)
 
 MAX_WAITING = 10_000
 """Messages that wait to be sent; beyond it the oldest are dropped."""
-MAX_TOGETHER = 256
-"""Messages of one transaction."""
 ECHO_S, ECHO_LIMIT_S = 1.0, 3.0
 """How often the process sends an echo to itself, and how old the last one is when messages count as lost."""
 SILENCE_S = 8.0
@@ -40,11 +39,6 @@ MIN_PAUSE_S, MAX_PAUSE_S = 0.1, 10.0
 
 _ECHO = "echo"
 _PREFIX = "agents:"
-_BEFORE: LiteralString = "SELECT set_config('synchronous_commit', 'off', true)"
-_NOTIFY: LiteralString = ", pg_notify(%s, %s)"
-"""Of each message: arrays of them would cost the process half as much again. Nothing is written, so there is nothing to
-be lost in a power cut. That holds for this one transaction and not for the session, which a pooler hands on to
-others."""
 
 
 class PostgresMessageChannel(MessageChannel):
@@ -55,13 +49,12 @@ class PostgresMessageChannel(MessageChannel):
         self._renamed = asyncio.Event()
         super().__init__(process)
         self._connect_with = dict(connect_with)
-        self._waiting: deque[tuple[str, str]] = deque(maxlen=MAX_WAITING)
-        self._something_waits = asyncio.Event()
+        self._waiting: deque[Message] = deque(maxlen=MAX_WAITING)
+        self._sender: NotificationSender | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_thread = 0
         self._task: asyncio.Task[None] | None = None
         self._echoed_at = float("-inf")
-        self._is_connected = False
         self.last_error: str | None = None
         """Why messages do not get through; None while they do, and before that is known."""
 
@@ -71,29 +64,34 @@ class PostgresMessageChannel(MessageChannel):
 
     @property
     def is_working(self) -> bool:
-        return self._is_connected and time.monotonic() - self._echoed_at < ECHO_LIMIT_S
+        return self._sender is not None and time.monotonic() - self._echoed_at < ECHO_LIMIT_S
 
     @property
     def has_failed(self) -> bool:
         return self.last_error is not None
 
     def send(self, topic: str, body: str, to: str = EVERYONE) -> None:
-        if len(body) * 4 > MAX_BODY_BYTES and len(body.encode()) > MAX_BODY_BYTES:
+        data = body.encode(errors="surrogatepass")
+        if len(data) > MAX_BODY_BYTES:
             raise ValueError(f"a message has at most {MAX_BODY_BYTES} bytes")
         if len(topic) > MAX_NAME_CHARS or "\n" in topic:
             raise ValueError("a topic's name has at most 32 characters, all on one line")
-        if self._loop is None or not self._is_connected:
+        if self._loop is None or self._sender is None:
             return
-        message = (_PREFIX + to, f"{self.process}\n{topic}\n{body}")
+        if b"\0" in data:
+            log.warning("topic=%s: a message with a zero character cannot be sent", topic)
+            return
+        message = (_PREFIX + to).encode(), f"{self.process}\n{topic}\n".encode() + data
         if threading.get_ident() == self._loop_thread:
             self._add(message)
         else:
             with suppress(RuntimeError):  # the loop is over
                 self._loop.call_soon_threadsafe(self._add, message)
 
-    def _add(self, message: tuple[str, str]) -> None:
-        self._waiting.append(message)
-        self._something_waits.set()
+    def _add(self, message: Message) -> None:
+        if self._sender is not None:
+            self._waiting.append(message)
+            self._sender.wake()
 
     async def start(self) -> None:
         self._loop, self._loop_thread = asyncio.get_running_loop(), threading.get_ident()
@@ -130,56 +128,50 @@ class PostgresMessageChannel(MessageChannel):
     async def _connected(self) -> None:
         """Send and receive until a connection fails, or the process has another name. Raises OSError, psycopg.Error."""
         self._renamed.clear()
-        async with await self._connect() as receiving, await self._connect() as sending:
+        async with self._connection() as receiving, self._connection() as sending:
             for name in (EVERYONE, self.process):
                 await receiving.execute(sql.SQL("LISTEN {}").format(sql.Identifier(_PREFIX + name)))
             self._waiting.clear()
-            self._is_connected = True
-            works = self._receive(receiving), self._send(sending), self._echo(), self._until_renamed()
-            tasks = [asyncio.create_task(work) for work in works]
-            try:
-                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                self._is_connected = False
-                for task in tasks:
-                    task.cancel()
-                results = await asyncio.gather(*tasks, return_exceptions=True)
+            ended = asyncio.get_running_loop().create_future()
+            with (
+                NotificationReceiver(receiving.pgconn, ended, self._take),
+                NotificationSender(sending.pgconn, ended, self._waiting) as self._sender,
+            ):
+                works = ended, asyncio.create_task(self._echo()), asyncio.create_task(self._renamed.wait())
+                try:
+                    await asyncio.wait(works, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    self._sender = None
+                    for work in works:
+                        work.cancel()
+                    results = await asyncio.gather(*works, return_exceptions=True)
             for result in results:
                 if isinstance(result, Exception):
                     raise result
 
-    async def _connect(self) -> AsyncConnection[Any]:
-        return await AsyncConnection.connect(**{**self._connect_with, "autocommit": True})
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[AsyncConnection[Any]]:
+        parameters = {"client_encoding": "UTF8", **self._connect_with, "autocommit": True}
+        connection = await AsyncConnection.connect(**parameters)
+        try:
+            yield connection
+        finally:
+            await connection.close()
 
-    async def _receive(self, connection: AsyncConnection[Any]) -> None:
-        async for notification in connection.notifies():
-            sender, topic, body = notification.payload.split("\n", 2)
-            if sender != self.process:
+    def _take(self, payload: bytes) -> None:
+        match payload.decode().split("\n", 2):
+            case [self.process, topic, _]:
+                if topic == _ECHO:
+                    self._note_echo()
+            case [sender, topic, body]:
                 self._hand_over(sender, topic, body)
-            elif topic == _ECHO:
-                self._note_echo()
+            case _:
+                log.warning("a message that no process of this program has sent")
 
     def _note_echo(self) -> None:
         if self.last_error is not None:
             log.info("messages between processes get through again")
         self._echoed_at, self.last_error = time.monotonic(), None
-
-    async def _send(self, connection: AsyncConnection[Any]) -> None:
-        while True:
-            await self._something_waits.wait()
-            self._something_waits.clear()
-            while self._waiting:
-                batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MAX_TOGETHER))]
-                await self._notify(connection, batch)
-
-    async def _notify(self, connection: AsyncConnection[Any], batch: list[tuple[str, str]]) -> None:
-        try:
-            await connection.execute(_BEFORE + _NOTIFY * len(batch), [part for message in batch for part in message])
-        except psycopg.DataError as error:  # a text that the database does not hold; messages may be lost
-            log.warning("%d messages could not be sent: %s", len(batch), error)
-
-    async def _until_renamed(self) -> None:
-        await self._renamed.wait()
 
     async def _echo(self) -> None:
         connected_at = time.monotonic()

@@ -106,6 +106,46 @@ def test_a_text_that_the_database_does_not_hold_is_lost_alone() -> None:
     run(flow())
 
 
+def test_more_at_once_than_the_socket_takes_arrives_in_order() -> None:
+    async def flow() -> None:
+        async with channels(2) as (one, two):
+            received = heard_by(two, "news")
+            bodies = [f"{number:07}" + "x" * (MAX_BODY_BYTES - 7) for number in range(2_000)]
+            for body in bodies:
+                one.send("news", body)
+            await until(lambda: len(received) == len(bodies))
+            assert [body for _, body in received] == bodies
+
+    run(flow())
+
+
+def test_what_the_server_refuses_is_lost_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    async def flow() -> None:
+        async with channels(2) as (one, two):
+            received = heard_by(two, "news")
+            one.send("news", "half of a character: \ud83d")
+            await until(lambda: "messages could not be sent" in caplog.text)
+            one.send("news", "next")
+            await until(lambda: received)
+            assert received == [(one.process, "next")]
+
+    run(flow())
+
+
+def test_what_no_process_has_sent_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:
+    async def flow() -> None:
+        async with channels(2) as (one, two):
+            received = heard_by(two, "news")
+            with psycopg.connect(URL, autocommit=True) as stranger:
+                stranger.execute("SELECT pg_notify('agents:', 'hello')")
+            await until(lambda: "no process of this program" in caplog.text)
+            one.send("news", "next")
+            await until(lambda: received)
+            assert received == [(one.process, "next")]
+
+    run(flow())
+
+
 def test_a_handler_that_fails_keeps_nothing_from_others(caplog: pytest.LogCaptureFixture) -> None:
     def fail(sender: str, body: str) -> None:
         raise RuntimeError(body)
