@@ -14,7 +14,7 @@ from agents.knowledge.schemas.filters import Filter, parse
 from agents.loop.protocols.tools import HostedTool, Repeat, ToolContext, ToolResult, failure
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolDef, ToolParameter
-from agents.responses.schemas.requests import FileSearchTool
+from agents.responses.schemas.tools import FileSearchTool
 from agents.responses.wire import citations
 
 NAME = "knowledge_search"

@@ -16,7 +16,7 @@ from agents.loop.provider_set import Providers
 
 if TYPE_CHECKING:  # subjects register here in every command, also in those that answer no request
     from agents.responses.schemas.input_items import FilePart, ImagePart, TextPart
-    from agents.responses.schemas.requests import CodeInterpreterTool, FileSearchTool, McpToolParam, WebSearchTool
+    from agents.responses.schemas.tools import CodeInterpreterTool, FileSearchTool, McpToolParam, WebSearchTool
 
 
 def _no_file_search(providers: Providers, actor: Actor, tool: FileSearchTool, where: str) -> HostedTool:

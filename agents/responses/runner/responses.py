@@ -40,7 +40,8 @@ from agents.record.store.start_turn import NewTurn, Resumption
 from agents.record.store.turns import TurnTarget
 from agents.responses.runner import continuation, input, tools
 from agents.responses.runner.input import ClientAnswers, ParsedInput, ResponseTarget
-from agents.responses.schemas.requests import CreateResponse, McpToolParam
+from agents.responses.schemas.requests import CreateResponse
+from agents.responses.schemas.tools import McpToolParam
 from agents.responses.store import conversations, responses
 from agents.responses.wire.responses import ResponseHead
 from agents.responses.wire.settings import settings_json

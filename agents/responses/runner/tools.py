@@ -12,11 +12,11 @@ from agents.loop.protocols.tools import HostedTool, Tool, ToolSource
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolConfig, ToolDef
 from agents.responses.runner.extensions import extensions
-from agents.responses.schemas.requests import (
+from agents.responses.schemas.requests import CreateResponse
+from agents.responses.schemas.tools import (
     AllowedTools,
     ChosenTool,
     CodeInterpreterTool,
-    CreateResponse,
     FileSearchTool,
     FunctionParam,
     McpToolParam,

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from agents.base import redaction
-from agents.responses.schemas.requests import CreateResponse, McpToolParam, ResponseTool
+from agents.responses.schemas.requests import CreateResponse
+from agents.responses.schemas.tools import McpToolParam, ResponseTool
 
 JSON = dict[str, Any]
 

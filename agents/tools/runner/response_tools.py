@@ -20,8 +20,8 @@ from agents.loop import toolset
 from agents.loop.protocols.tools import HostedTool, ListedTools, Tool
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolDef
-from agents.responses.schemas.requests import ApprovalFilter, CodeInterpreterTool, ToolNames, WebSearchTool
-from agents.responses.schemas.requests import McpToolParam as AskedTool
+from agents.responses.schemas.tools import ApprovalFilter, CodeInterpreterTool, ToolNames, WebSearchTool
+from agents.responses.schemas.tools import McpToolParam as AskedTool
 from agents.tools.providers import code_interpreter as code
 from agents.tools.providers import mcp
 from agents.tools.providers import web_search as searching

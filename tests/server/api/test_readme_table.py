@@ -17,7 +17,8 @@ from pydantic import ValidationError
 from agents.llama_stack.schemas import Payload
 from agents.loop.schemas.turns import CreateTurn
 from agents.record.schemas.agents import AgentConfig
-from agents.responses.schemas.requests import UNSUPPORTED_FIELDS, CreateResponse, ResponseTool
+from agents.responses.schemas.requests import UNSUPPORTED_FIELDS, CreateResponse
+from agents.responses.schemas.tools import ResponseTool
 from agents.responses.wire import stream as responses_stream
 from tests import ROOT
 
