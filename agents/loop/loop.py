@@ -130,8 +130,8 @@ class Loop:
         if run.input_shields:
             async for entry in steps.check_shields(progress, run.input_shields, "user-input"):
                 yield entry
-        if run.tool_sources and not progress.blocked:
-            async for entry in tool_steps.list_tools(progress):
+        if not progress.blocked:
+            async for entry in tool_steps.gather_tools(progress):
                 yield entry
         if run.documents and not progress.blocked:
             await steps.prepare_documents(progress)

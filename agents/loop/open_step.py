@@ -39,8 +39,8 @@ class OpenStep:
 
 def answered_detail(pending: PendingCall, response: ToolResponse | None) -> ToolDetail:
     responses = [response] if response else []
-    if pending.approved is None:
-        return ToolDetail(tool_calls=[pending.call], tool_responses=responses)
-    approval: Literal["approved", "refused"] = "approved" if pending.approved else "refused"
     detail = pending.detail or ToolDetail(tool_calls=[pending.call])
+    if pending.approved is None:
+        return detail.model_copy(update={"tool_responses": responses})
+    approval: Literal["approved", "refused"] = "approved" if pending.approved else "refused"
     return detail.model_copy(update={"tool_responses": responses, "approval": approval})

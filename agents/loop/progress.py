@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from agents.base import ids, log_context, tracing
 from agents.loop.open_step import OpenStep, answered_detail
-from agents.loop.protocols.tools import HostedTool
+from agents.loop.protocols.tools import ClientForm, HostedTool
 from agents.loop.replay import CallOutcome, Replay
 from agents.loop.run import PendingCall, Resume, Run
 from agents.loop.run_messages import RunMessages
@@ -231,11 +231,18 @@ class RunProgress(RunMessages):
         approved_in: int | None = None,
         origin: Origin | None = None,
     ) -> ToolDetail:
-        """Return the detail of a call's step. For a hosted tool of OpenAI's API it has the kind of tool, and
+        """Return the detail of a call's step. For a tool of OpenAI's API it has the kind of tool, and for a hosted one
         whether the step requests approval or was approved in another step."""
         tool = self.run.server_tools.get(call.tool_name)
         if not isinstance(tool, HostedTool):
-            return ToolDetail(tool_calls=[call], tool_responses=list(responses), origin=origin)
+            form = self.run.client_forms.get(call.tool_name, ClientForm())
+            return ToolDetail(
+                tool_calls=[call],
+                tool_responses=list(responses),
+                origin=origin,
+                kind=form.kind,
+                label=form.namespace,
+            )
         return ToolDetail(
             tool_calls=[call],
             tool_responses=list(responses),

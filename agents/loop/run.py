@@ -11,7 +11,7 @@ from agents.base.tracing import TraceContext
 from agents.loop.inference.base import InferenceEndpoint
 from agents.loop.protocols.retrieval import DocumentPreparation, Retriever
 from agents.loop.protocols.shields import ShieldProtocol
-from agents.loop.protocols.tools import Tool, ToolSource
+from agents.loop.protocols.tools import ClientForm, Tool, ToolSource
 from agents.loop.replay import RecordedTurn
 from agents.record.schemas.content import (
     ResponseFormat,
@@ -65,6 +65,8 @@ class Run:
     (documents); ``documents`` are those that have to be prepared first. ``provider_data``
     is the caller's data for providers: it lives as long as the run and is never stored.
 
+    ``client_forms`` say, by name, how the client knows those of its tools that are not simply functions, and
+    ``left_out`` which tools of the request nobody here can run, so that the model is not offered them.
     ``tool_sources`` list more of the server's tools before the first inference.
     ``options`` go with each inference (`InferenceRequest`). ``max_infer_iters`` bounds the rounds;
     with ``ends_with_client_calls`` calls of the client's tools end the response also at that bound.
@@ -87,6 +89,8 @@ class Run:
     earlier: Sequence[bytes] = ()
     context: str = ""
     client_tools: Sequence[ToolDef] = ()
+    client_forms: Mapping[str, ClientForm] = field(default_factory=dict)
+    left_out: Sequence[str] = ()
     server_tools: Mapping[str, Tool] = field(default_factory=dict)
     tool_sources: Sequence[ToolSource] = ()
     tool_config: ToolConfig = field(default_factory=ToolConfig)

@@ -28,7 +28,7 @@ from agents.loop.tasks import Runner
 from agents.record.models.choices import TurnStatus
 from agents.record.schemas.agents import AgentConfig, ForkSettings
 from agents.record.schemas.content import ToolCall, Usage
-from agents.record.schemas.events import ErrorInfo, Event
+from agents.record.schemas.events import ErrorInfo, Event, ToolDetail
 from agents.record.schemas.turns import MESSAGES
 from agents.record.store import agents as agent_store
 from agents.record.store import closing, forks, history, read_turns, retries, sessions, start_turn, turns
@@ -267,7 +267,12 @@ class Service:
         turn = read_turns.turn(actor, target.key, "run")
         awaited_calls = turns.pending_calls(target.key) if waiting else []
         pending = [
-            PendingCall(awaited.step, ToolCall.model_validate_json(awaited.call), awaited.started_at)
+            PendingCall(
+                awaited.step,
+                ToolCall.model_validate_json(awaited.call),
+                awaited.started_at,
+                detail=ToolDetail.model_validate_json(awaited.detail),
+            )
             for awaited in awaited_calls
         ]
         start_turn.check_unmoved(target.key, target.next_seq)

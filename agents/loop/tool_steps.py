@@ -6,7 +6,7 @@ A failing tool is an answer to the model, never an exception.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from agents.loop.run_tool import model_metadata, run_tool
 from agents.loop.steps import error_info
 from agents.record.schemas.content import ToolCall, ToolResponse
 from agents.record.schemas.events import (
+    TOOLS_LEFT_OUT,
     Entry,
     ErrorInfo,
     FinalStatus,
@@ -29,7 +30,23 @@ from agents.record.schemas.events import (
 )
 
 
-async def list_tools(progress: RunProgress) -> AsyncIterator[Entry]:
+async def gather_tools(progress: RunProgress) -> AsyncIterator[Entry]:
+    """Say once which tools of the request are left out, and list those of its sources."""
+    if progress.run.left_out and progress.run.resume is None:
+        for entry in _note_left_out(progress):
+            yield entry
+    if progress.run.tool_sources:
+        async for entry in _list_tools(progress):
+            yield entry
+
+
+def _note_left_out(progress: RunProgress) -> Iterator[Entry]:
+    started = progress.step_started("other", "tools left out")
+    yield started
+    yield progress.step_ended(started, OtherDetail(kind=TOOLS_LEFT_OUT, data={"tools": list(progress.run.left_out)}))
+
+
+async def _list_tools(progress: RunProgress) -> AsyncIterator[Entry]:
     """List the tools of all sources concurrently, with a step for each. A source that fails, fails the turn: a
     model must not answer without the requested tools."""
     sources = progress.run.tool_sources

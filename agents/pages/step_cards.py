@@ -21,6 +21,7 @@ from agents.pages.blocks import Block, NamedText
 from agents.pages.citations import CitedSource
 from agents.pages.page_hooks import hooks
 from agents.record.schemas.content import ToolDef
+from agents.record.schemas.events import TOOLS_LEFT_OUT
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.uikit import format
 from agents.uikit.elements import type_label
@@ -343,6 +344,8 @@ def _other(base: StepCard, step: StepSnapshot) -> StepCard:
         return _tool_list(base, step, detail)
     if detail and step.foreign:
         return _external(base, step, detail)
+    if detail and detail.kind == TOOLS_LEFT_OUT:
+        return replace(base, title=_("tools left out"), note=step_details.left_out(detail))
     return replace(
         base,
         title=(detail.kind if detail else "") or step.name or _("other"),
@@ -380,9 +383,8 @@ def _external(base: StepCard, step: StepSnapshot, detail: step_details.StoredOth
 
 def _plain(base: StepCard, step: StepSnapshot) -> StepCard:
     """The card of a type of step without a look of its own: its detail as it is."""
-    values = step_values.step_texts(step)
-    title = format.capitalize(type_label(step.type))
-    return replace(base, title=title, note=step.name, body=tuple(map(blocks.data_block, values)))
+    body = tuple(map(blocks.data_block, step_values.step_texts(step)))
+    return replace(base, title=format.capitalize(type_label(step.type)), note=step.name, body=body)
 
 
 def _tool_list(base: StepCard, step: StepSnapshot, detail: step_details.StoredOther) -> StepCard:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeVar
 
 import msgspec
+from django.utils.translation import gettext as _
 
 from agents.record.schemas.turns import StepSnapshot
 
@@ -94,6 +95,15 @@ class StoredRetrieval(msgspec.Struct):
 class StoredOther(msgspec.Struct):
     kind: str = ""
     data: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _LeftOut(msgspec.Struct):
+    tools: list[str] = []
+
+
+def left_out(detail: StoredOther) -> str:
+    """Return a sentence about the tools of a request that the model was not offered."""
+    return _("Nobody here can run them: {}").format(", ".join(msgspec.json.decode(detail.data, type=_LeftOut).tools))
 
 
 def read_detail(step: StepSnapshot, kind: type[T]) -> T | None:

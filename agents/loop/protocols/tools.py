@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 from agents.base import redaction
 from agents.base.access import Actor
 from agents.record.schemas.content import Content, ContentItem, TextItem, ToolDef
+from agents.record.schemas.events import ClientToolKind, ServerToolKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ class HostedTool:
     must approve each call."""
 
     tool: Tool
-    kind: Literal["web_search", "file_search", "code_interpreter", "mcp"]
+    kind: ServerToolKind
     label: str | None = None
     name: str | None = None
     description: str | None = None
@@ -185,6 +186,15 @@ class HostedTool:
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         return await self.tool.call(arguments, context)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientForm:
+    """How the client knows a tool of its own that a model is offered as a function: by the ``kind`` of tool that it is
+    in OpenAI's API (None: a function), and the ``namespace`` that it is in."""
+
+    kind: ClientToolKind | None = None
+    namespace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

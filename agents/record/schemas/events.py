@@ -77,15 +77,20 @@ class InferenceDetail(_Detail):
     is_cut: bool | None = None
 
 
+ServerToolKind = Literal["web_search", "file_search", "code_interpreter", "mcp"]
+ClientToolKind = Literal["custom", "local_shell", "shell", "apply_patch", "tool_search"]
+"""OpenAI's tools other than functions that the server, or its client, runs."""
+
+
 class ToolDetail(_Detail):
     """One call. ``tool_responses`` is empty while the tool runs, or when it never answered. ``kind``
-    and ``label`` say which of OpenAI's tools it is, and of which server. ``approval`` says that the
-    step is not the call itself but the question whether it may be made; ``asked`` is, of a call that
+    and ``label`` say which of OpenAI's tools it is, and of which server or namespace. ``approval`` says that
+    the step is not the call itself but the question whether it may be made; ``asked`` is, of a call that
     was approved, the step of that question."""
 
     tool_calls: list[ToolCall]
     tool_responses: list[ToolResponse] = []
-    kind: Literal["web_search", "file_search", "code_interpreter", "mcp"] | None = None
+    kind: ServerToolKind | ClientToolKind | None = None
     label: str | None = None
     approval: Literal["requested", "approved", "refused"] | None = None
     asked: str | None = None
@@ -102,6 +107,10 @@ class MemoryDetail(_Detail):
     inserted_context: Content
     query: str = ""
     chunks: list[dict[str, Any]] = []
+
+
+TOOLS_LEFT_OUT = "tools_left_out"
+"""Kind of the step that says which tools of a request a model is not offered."""
 
 
 class OtherDetail(_Detail):

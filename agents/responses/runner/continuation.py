@@ -15,7 +15,7 @@ from agents.record.models.choices import TurnStatus
 from agents.record.schemas.items import joined_calls
 from agents.record.store import history
 from agents.responses.runner.input import ParsedInput, ResponseTarget, parse_input
-from agents.responses.schemas.input_items import FunctionCallItem, MessageItem
+from agents.responses.schemas.input_items import ClientCallItem, FunctionCallItem, MessageItem
 from agents.responses.store import responses
 
 
@@ -48,7 +48,7 @@ def _item_id(item: object) -> str | None:
     """Return the id of an item that is a model's message or call."""
     if isinstance(item, MessageItem):
         return item.id if item.role == "assistant" else None
-    return item.id if isinstance(item, FunctionCallItem) else None
+    return item.id if isinstance(item, FunctionCallItem | ClientCallItem) else None
 
 
 def _matches_history(parsed: ParsedInput, count: int, response: int) -> bool:

@@ -14,7 +14,7 @@ from agents.base.errors import InvalidRequest, NotFound
 from agents.loop.run import PendingCall
 from agents.record.models.choices import TurnStatus
 from agents.record.schemas.chat import call_ids
-from agents.record.schemas.content import ToolCall, ToolResponse, TurnMessage, text_of
+from agents.record.schemas.content import Content, ToolCall, ToolResponse, TurnMessage, text_of
 from agents.record.schemas.events import ToolDetail
 from agents.record.schemas.items import input_items
 from agents.record.schemas.turns import ItemSnapshot
@@ -22,8 +22,11 @@ from agents.record.store import items as stored_items
 from agents.record.store import sessions, turns
 from agents.record.store.history import NewItem
 from agents.record.store.turns import AwaitedCall
+from agents.responses.schemas.client_calls import FORMS, OUTPUT_KEY
 from agents.responses.schemas.input_items import (
     ApprovalItem,
+    ClientCallItem,
+    ClientOutputItem,
     FunctionCallItem,
     FunctionOutputItem,
     items_of_input,
@@ -35,7 +38,12 @@ from agents.responses.store import conversations, responses
 from agents.responses.store.responses import ResponseRecord
 from agents.responses.wire.items import items_of_row
 
-_PREFIXES = {"message": "msg", "function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
+_PREFIXES = {"message": "msg", "function_call": "fc", "function_call_output": "fco", "reasoning": "rs"} | {
+    form.item_type: form.id_prefix for form in FORMS.values()
+}
+
+OUTPUT_ITEMS = (FunctionOutputItem, ClientOutputItem)
+"""Types of items that answer calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +70,8 @@ class ParsedInput:
     readable: Sequence[Any]
 
     @property
-    def outputs(self) -> list[FunctionOutputItem]:
-        return [item for item in self.items if isinstance(item, FunctionOutputItem)]
+    def outputs(self) -> list[FunctionOutputItem | ClientOutputItem]:
+        return [item for item in self.items if isinstance(item, OUTPUT_ITEMS)]
 
     @property
     def approvals(self) -> list[ApprovalItem]:
@@ -113,7 +121,7 @@ def _conversation_target(actor: Actor, public_id: str) -> ResponseTarget:
 
 def parse_input(value: str | Sequence[Any], readable: Sequence[Any] | None = None) -> ParsedInput:
     """Parse a request's input; ``readable`` are its items with files replaced for the model."""
-    items = items_of_input(value)
+    items = _with_call_ids(items_of_input(value))
     readable_items = items if readable is None else readable
     messages = [message for item in readable_items for message in messages_of(item)]
     return ParsedInput(
@@ -122,6 +130,17 @@ def parse_input(value: str | Sequence[Any], readable: Sequence[Any] | None = Non
         [row_of(item, readable_item) for item, readable_item in zip(items, readable_items, strict=True)],
         readable_items,
     )
+
+
+def _with_call_ids(items: Sequence[Any]) -> list[Any]:
+    """Let outputs that name the item of a call name the call."""
+    calls = {item.id: item.called for item in items if isinstance(item, ClientCallItem) and item.id}
+    return [
+        item.model_copy(update={"call_id": calls[item.id]})
+        if isinstance(item, ClientOutputItem) and item.call_id is None and item.id in calls
+        else item
+        for item in items
+    ]
 
 
 def row_of(item: Any, readable: Any = None) -> NewItem:
@@ -145,7 +164,12 @@ class ClientAnswers:
 def client_answers(parsed: ParsedInput, awaited: Sequence[AwaitedCall], *, required: bool) -> ClientAnswers | None:
     """Return the answers to the calls of a waiting turn; None where the input has none and none is ``required``.
     Raises InvalidRequest, with OpenAI's message, if some are missing."""
-    outputs = {item.call_id: item for item in parsed.readable if isinstance(item, FunctionOutputItem)}
+    outputs = {
+        item.answers: item for item in parsed.readable if isinstance(item, FunctionOutputItem | ClientOutputItem)
+    }
+    for call in awaited:  # OpenAI's client names a call of its shell by the item
+        if (by_item := outputs.get(ids.part("lsh", ids.Kind.STEP, call.step))) is not None:
+            outputs[ToolCall.model_validate_json(call.call).call_id] = by_item
     approvals = {item.approval_request_id: item for item in parsed.approvals}
     calls = [_pending(call, approvals) for call in awaited]
     absent = [pending.call for pending in calls if pending.approved is None and pending.call.call_id not in outputs]
@@ -156,6 +180,7 @@ def client_answers(parsed: ParsedInput, awaited: Sequence[AwaitedCall], *, requi
         raise InvalidRequest(message, param="input", code="missing_tool_output")
     responses = [_tool_response(pending, outputs, approvals) for pending in calls if not pending.approved]
     call_ids = {pending.call.call_id for pending in calls}
+    call_ids |= {ids.part("lsh", ids.Kind.STEP, pending.step) for pending in calls}
     request_ids = {_request_id(pending.step) for pending in calls}
     other_positions = [
         position for position, item in enumerate(parsed.items) if not _is_answer(item, call_ids, request_ids)
@@ -178,28 +203,39 @@ def _request_id(step: int) -> str:
 
 
 def _tool_response(
-    pending: PendingCall, outputs: dict[str, FunctionOutputItem], approvals: dict[str, ApprovalItem]
+    pending: PendingCall,
+    outputs: dict[str, FunctionOutputItem | ClientOutputItem],
+    approvals: dict[str, ApprovalItem],
 ) -> ToolResponse:
     if pending.approved is None:
-        [message] = messages_of(outputs[pending.call.call_id])
+        output = outputs[pending.call.call_id]
+        [message] = messages_of(output)
+        if isinstance(output, ClientOutputItem):
+            said = output.model_dump(exclude_none=True, exclude={"id", "call_id"})
+            return _response(pending, message.content, {OUTPUT_KEY: said})
         text = text_of(message.content)
     else:
         reason = approvals[_request_id(pending.step)].reason
         text = f"The user did not approve this call: {reason}" if reason else "The user did not approve this call."
-    return ToolResponse(call_id=pending.call.call_id, tool_name=pending.call.tool_name, content=text)
+    return _response(pending, text)
+
+
+def _response(pending: PendingCall, content: Content, metadata: dict[str, Any] | None = None) -> ToolResponse:
+    call = pending.call
+    return ToolResponse(call_id=call.call_id, tool_name=call.tool_name, content=content, metadata=metadata)
 
 
 def _is_answer(item: Any, calls: Collection[str], requests: Collection[str]) -> bool:
     """Whether an item answers one of these calls, or one of these requests for approval."""
     if isinstance(item, ApprovalItem):
         return item.approval_request_id in requests
-    return isinstance(item, FunctionOutputItem) and item.call_id in calls
+    return isinstance(item, OUTPUT_ITEMS) and item.answers in calls
 
 
 def check_outputs(parsed: ParsedInput, history: Sequence[bytes]) -> None:
     """Raise InvalidRequest, with OpenAI's message, for an output whose call was never made."""
-    input_call_ids = {item.call_id for item in parsed.items if isinstance(item, FunctionCallItem)}
-    earlier_call_ids = [item.call_id for item in parsed.outputs if item.call_id not in input_call_ids]
+    input_call_ids = {item.called for item in parsed.items if isinstance(item, FunctionCallItem | ClientCallItem)}
+    earlier_call_ids = [item.answers for item in parsed.outputs if item.answers not in input_call_ids]
     called_ids = call_ids(history) if earlier_call_ids else ()
     unknown = [call_id for call_id in earlier_call_ids if call_id not in called_ids]
     if unknown:

@@ -8,27 +8,33 @@ from typing import Any
 
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
-from agents.loop.protocols.tools import HostedTool, Tool, ToolSource
+from agents.loop.protocols.tools import ClientForm, HostedTool, Tool, ToolSource
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolConfig, ToolDef
+from agents.responses.runner.client_tools import ClientTools, client_tools
 from agents.responses.runner.extensions import extensions
+from agents.responses.schemas.input_items import AdditionalToolsItem, ClientOutputItem
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.schemas.tools import (
     AllowedTools,
     ChosenTool,
     CodeInterpreterTool,
     FileSearchTool,
-    FunctionParam,
     McpToolParam,
+    ResponseTool,
     WebSearchTool,
+    tools_of,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedTools:
-    """The tools that a model is offered, and the choice among them."""
+    """The tools that a model is offered, and the choice among them. ``forms`` say how the client knows its tools,
+    ``left_out`` are those that nobody here can run."""
 
     client: Sequence[ToolDef]
+    forms: Mapping[str, ClientForm]
+    left_out: Sequence[str]
     server: dict[str, Tool]
     sources: Sequence[ToolSource]
     config: ToolConfig
@@ -38,15 +44,16 @@ def offered_tools(
     providers: Providers, actor: Actor, body: CreateResponse, provider_data: Mapping[str, Any]
 ) -> OfferedTools:
     """Return the tools of a request. Raises InvalidRequest for an unknown or a duplicate tool."""
-    client = [_function(tool) for tool in body.tools if isinstance(tool, FunctionParam)]
+    tools = _all_tools(body)
+    client = client_tools(tools)
     server: dict[str, Tool] = {}
     sources: dict[str, ToolSource] = {}
-    for position, tool in enumerate(body.tools):
+    for position, tool in enumerate(tools):
         if isinstance(tool, McpToolParam):
             if tool.server_label in sources:
                 raise InvalidRequest(f"tools: there are two servers '{tool.server_label}'.", param="tools")
             sources[tool.server_label] = extensions.mcp(providers, tool, f"tools.{position}", provider_data)
-        elif not isinstance(tool, FunctionParam):
+        elif isinstance(tool, WebSearchTool | FileSearchTool | CodeInterpreterTool):
             server_tool = _server_tool(providers, actor, tool, f"tools.{position}")
             if server_tool.definition.name in server:
                 raise InvalidRequest(f"tools: {tool.type} is there twice.", param="tools")
@@ -55,9 +62,18 @@ def offered_tools(
     return _chosen(body, client, server, sources)
 
 
-def _function(tool: FunctionParam) -> ToolDef:
-    schema = tool.parameters or {"type": "object", "properties": {}}
-    return ToolDef(name=tool.name, description=tool.description, input_schema=schema, strict=tool.strict)
+def _all_tools(body: CreateResponse) -> list[ResponseTool]:
+    """Return the tools of a request, and those that items of its input add; a client that found a tool in a search may
+    offer it from then on."""
+    tools = list(body.tools)
+    known = {(tool.type, getattr(tool, "name", None)) for tool in tools}
+    for item in body.input if isinstance(body.input, list) else ():
+        if isinstance(item, AdditionalToolsItem | ClientOutputItem) and item.tools:
+            for tool in tools_of(item.tools):
+                if (name := (tool.type, getattr(tool, "name", None))) not in known:
+                    known.add(name)
+                    tools.append(tool)
+    return tools
 
 
 def _server_tool(
@@ -72,54 +88,49 @@ def _server_tool(
             return extensions.code_interpreter(providers, actor, tool, where)
 
 
-def _check_names(client: Sequence[ToolDef], server: dict[str, Tool]) -> None:
-    names = set(server)
-    for tool in client:
-        if tool.name in names:
+def _check_names(client: ClientTools, server: dict[str, Tool]) -> None:
+    for tool in client.definitions:
+        if tool.name in server:
             raise InvalidRequest(f"tools: there are two tools named '{tool.name}'.", param="tools")
-        names.add(tool.name)
 
 
 # --------------------------------------------------------------------------------------------- choice
 
 
 def _chosen(
-    body: CreateResponse, client: list[ToolDef], server: dict[str, Tool], sources: dict[str, ToolSource]
+    body: CreateResponse, found: ClientTools, server: dict[str, Tool], sources: dict[str, ToolSource]
 ) -> OfferedTools:
-    choice = body.tool_choice
+    choice, client = body.tool_choice, found.definitions
     if isinstance(choice, AllowedTools):
-        names = {_name(chosen, client, server, sources) for chosen in choice.tools}
+        names = {_name(chosen, found, server, sources) for chosen in choice.tools}
         labels = {chosen.server_label for chosen in choice.tools if chosen.type == "mcp"}
         client = [tool for tool in client if tool.name in names]
         server = {name: tool for name, tool in server.items() if name in names}
         sources = {label: source for label, source in sources.items() if label in labels}
         choice = choice.mode
-    name = _name(choice, client, server, sources) if isinstance(choice, ChosenTool) else choice
+    name = _name(choice, found, server, sources) if isinstance(choice, ChosenTool) else choice
     if name == "required" and not (client or server or sources):
         raise InvalidRequest("tool_choice: 'required' needs tools.", param="tool_choice")
-    return OfferedTools(client, server, list(sources.values()), ToolConfig(tool_choice=name))
+    config = ToolConfig(tool_choice=name)
+    return OfferedTools(client, found.forms, found.left_out, server, list(sources.values()), config)
 
 
-def _name(
-    choice: ChosenTool, client: Sequence[ToolDef], server: dict[str, Tool], sources: dict[str, ToolSource]
-) -> str:
+def _name(choice: ChosenTool, client: ClientTools, server: dict[str, Tool], sources: dict[str, ToolSource]) -> str:
     """Return the model's name of a chosen tool. The tools of an MCP server are not known yet: without a name
     any of its tools may be called."""
     if choice.type == "mcp" and choice.server_label in sources:
         return choice.name or "required"
-    if choice.type == "function":
-        names = [tool.name for tool in client if tool.name == choice.name]
-    else:
-        kind = "web_search" if choice.type.startswith("web_search") else choice.type
-        names = [
-            name
-            for name, tool in server.items()
-            if isinstance(tool, HostedTool)
-            and tool.kind == kind
-            and choice.server_label in (None, tool.label)
-            and choice.name in (None, name)
-        ]
+    names = client.names(choice.type, choice.name, choice.namespace)
+    kind = "web_search" if choice.type.startswith("web_search") else choice.type
+    names += [
+        name
+        for name, tool in server.items()
+        if isinstance(tool, HostedTool)
+        and tool.kind == kind
+        and choice.server_label in (None, tool.label)
+        and choice.name in (None, name)
+    ]
     if not names:
-        message = f"tool_choice: there is no tool {choice.type} '{(choice.name or choice.server_label or '')[:200]}'."
-        raise InvalidRequest(message, param="tool_choice")
+        name = f" '{given[:200]}'" if (given := choice.name or choice.server_label) else ""
+        raise InvalidRequest(f"tool_choice: there is no tool {choice.type[:200]}{name}.", param="tool_choice")
     return names[0]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
-from pydantic import ConfigDict, Discriminator, Field, Tag
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from agents.base.schemas.wire import Wire, null_is
 from agents.record.schemas.content import (
@@ -27,6 +27,8 @@ from agents.record.schemas.content import (
     Url,
     UserMessage,
 )
+from agents.responses.schemas.client_calls import FORMS, KIND_OF_CALL, KIND_OF_OUTPUT, qualified_name
+from agents.responses.schemas.tools import RawTools
 
 
 class _LosslessItem(Wire):
@@ -80,14 +82,78 @@ class FunctionCallItem(_LosslessItem):
     type: Literal["function_call"]
     call_id: str = Field(min_length=1, max_length=200)
     name: str = Field(min_length=1, max_length=200)
+    namespace: str | None = Field(default=None, max_length=200)
     arguments: str
     id: str | None = None
+
+    @property
+    def called(self) -> str:
+        return self.call_id
 
 
 class FunctionOutputItem(_LosslessItem):
     type: Literal["function_call_output"]
     call_id: str = Field(min_length=1, max_length=200)
     output: str | list[Part]
+    id: str | None = None
+
+    @property
+    def answers(self) -> str:
+        """The id of the call."""
+        return self.call_id
+
+
+class ClientCallItem(_LosslessItem):
+    """A call of one of OpenAI's tools that the client runs."""
+
+    type: Literal["custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call"]
+    call_id: str | None = Field(default=None, max_length=200)
+    id: str | None = None
+
+    @property
+    def called(self) -> str:
+        """The id by which its output names the call."""
+        return self.call_id or self.id or ""
+
+    @model_validator(mode="after")
+    def _check_call(self) -> ClientCallItem:
+        if not self.called:
+            raise ValueError("call_id: missing")
+        return self
+
+
+class ClientOutputItem(_LosslessItem):
+    """The client's output of such a call. That of a `local_shell_call` may name the call by its item's id alone; a
+    search answers with ``tools``."""
+
+    type: Literal[
+        "custom_tool_call_output",
+        "local_shell_call_output",
+        "shell_call_output",
+        "apply_patch_call_output",
+        "tool_search_output",
+    ]
+    call_id: str | None = Field(default=None, max_length=200)
+    id: str | None = None
+    tools: RawTools | None = None
+
+    @property
+    def answers(self) -> str:
+        """The id of the call, or of its item."""
+        return self.call_id or self.id or ""
+
+    @model_validator(mode="after")
+    def _check_call(self) -> ClientOutputItem:
+        if not self.answers:
+            raise ValueError("call_id: missing")
+        return self
+
+
+class AdditionalToolsItem(_LosslessItem):
+    """Tools that are offered beside those of the request."""
+
+    type: Literal["additional_tools"]
+    tools: RawTools
     id: str | None = None
 
 
@@ -116,6 +182,12 @@ OTHER_TYPES = (
     "mcp_list_tools",
     "mcp_call",
     "mcp_approval_request",
+    "image_generation_call",
+    "computer_call",
+    "computer_call_output",
+    "program",
+    "program_output",
+    "configuration_update",
 )
 """Types of a response's output items that may be sent as input."""
 
@@ -129,6 +201,12 @@ class OtherItem(_LosslessItem):
         "mcp_list_tools",
         "mcp_call",
         "mcp_approval_request",
+        "image_generation_call",
+        "computer_call",
+        "computer_call_output",
+        "program",
+        "program_output",
+        "configuration_update",
     ]
     id: str | None = None
 
@@ -136,17 +214,26 @@ class OtherItem(_LosslessItem):
 def _tag(value: Any) -> str | None:
     """Return the tag of an item's type; a message and a reference may come without a type."""
     kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    if kind is not None and not isinstance(kind, str):
+        return None
     if kind in OTHER_TYPES:
         return "other"
+    if kind in KIND_OF_CALL:
+        return "client_call"
+    if kind in KIND_OF_OUTPUT:
+        return "client_output"
     if kind is None and isinstance(value, dict):
         return "message" if "role" in value else "item_reference" if "id" in value else None
-    return kind if isinstance(kind, str) else None
+    return kind
 
 
 InputItem = Annotated[
     Annotated[MessageItem, Tag("message")]
     | Annotated[FunctionCallItem, Tag("function_call")]
     | Annotated[FunctionOutputItem, Tag("function_call_output")]
+    | Annotated[ClientCallItem, Tag("client_call")]
+    | Annotated[ClientOutputItem, Tag("client_output")]
+    | Annotated[AdditionalToolsItem, Tag("additional_tools")]
     | Annotated[ApprovalItem, Tag("mcp_approval_response")]
     | Annotated[ReferenceItem, Tag("item_reference")]
     | Annotated[OtherItem, Tag("other")],
@@ -172,7 +259,7 @@ def stored_json(item: Any, item_id: str) -> bytes:
             kind = "output_text" if item.role == "assistant" else "input_text"
             fields["content"] = [{"type": kind, "text": item.content}]
         fields["content"] = [_with_lists(part) for part in fields["content"]]
-    if isinstance(item, MessageItem | FunctionCallItem | FunctionOutputItem):
+    if isinstance(item, MessageItem | FunctionCallItem | FunctionOutputItem | ClientCallItem | ClientOutputItem):
         fields.setdefault("status", "completed")
     return msgspec.json.encode({"type": item.type, **fields, "id": item_id})
 
@@ -187,9 +274,15 @@ def messages_of(item: Any) -> list[TurnMessage]:
         case MessageItem():
             return [_message(item)]
         case FunctionCallItem():
-            return [CompletionMessage(content="", tool_calls=[_call(item.call_id, item.name, item.arguments)])]
+            name = qualified_name(item.name, item.namespace)
+            return [CompletionMessage(content="", tool_calls=[_call(item.call_id, name, item.arguments)])]
         case FunctionOutputItem():
             return [ToolResponseMessage(call_id=item.call_id, content=_content(item.output))]
+        case ClientCallItem():
+            return [_client_call(item)]
+        case ClientOutputItem():
+            form = FORMS[KIND_OF_OUTPUT[item.type]]
+            return [ToolResponseMessage(call_id=item.answers, content=form.result(item.model_dump()))]
         case OtherItem():
             return _call_and_result(item)
         case _:
@@ -245,6 +338,21 @@ def _call(call_id: str, name: str, arguments: str) -> ToolCall:
     return ToolCall(call_id=call_id, tool_name=name, arguments=parsed, arguments_json=arguments or "{}")
 
 
+def _client_call(item: ClientCallItem) -> CompletionMessage:
+    kind = KIND_OF_CALL[item.type]
+    fields = _extra(item)
+    name, namespace = fields.get("name"), fields.get("namespace")
+    own = name if isinstance(name, str) and name else kind
+    arguments = msgspec.json.encode(FORMS[kind].arguments(fields)).decode()
+    call = _call(item.called, qualified_name(own, namespace if isinstance(namespace, str) else None), arguments)
+    return CompletionMessage(content="", tool_calls=[call])
+
+
+def _extra(item: _LosslessItem) -> dict[str, Any]:
+    """Return the fields of an item that its type does not name."""
+    return item.__pydantic_extra__ or {}
+
+
 def _error_text(error: Any) -> str:
     """Return the text of an error, which is a text, or OpenAI's object with content or a message."""
     if not isinstance(error, dict):
@@ -258,7 +366,7 @@ def _error_text(error: Any) -> str:
 
 def _call_and_result(item: OtherItem) -> list[TurnMessage]:
     """Return the messages of a finished call of a server's tool: the call and its result."""
-    extra = item.__pydantic_extra__ or {}
+    extra = _extra(item)
     name, output = str(item.type), ""
     arguments: Any = extra
     match item.type:

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, fie
 
 from agents.base.schemas.wire import Wire, null_is
 from agents.responses.schemas.input_items import InputItem
-from agents.responses.schemas.tools import ResponseTool, ToolChoice
+from agents.responses.schemas.tools import MAX_TOOLS, ResponseTool, ToolChoice
 
 
 class TextFormat(Wire):
@@ -115,7 +115,7 @@ class CreateResponse(Wire):
     max_tool_calls: int | None = Field(default=None, ge=1)
     max_infer_iters: Annotated[int, Field(ge=1, le=1000), null_is(10)] = 10
     metadata: Annotated[dict[str, str], null_is({})] = {}
-    tools: Annotated[list[ResponseTool], Field(max_length=256), null_is([])] = []
+    tools: Annotated[list[ResponseTool], Field(max_length=MAX_TOOLS), null_is([])] = []
     tool_choice: Annotated[ToolChoice, null_is("auto")] = "auto"
     parallel_tool_calls: Annotated[bool, null_is(True)] = True
     text: Annotated[TextOptions, null_is(TextOptions())] = TextOptions()

@@ -15,6 +15,7 @@ import msgspec
 from agents.base import ids
 from agents.base.ids import Kind
 from agents.record.schemas.turns import ItemSnapshot, StepSnapshot
+from agents.responses.schemas.client_calls import FORMS, OUTPUT_KEY
 from agents.responses.wire import responses as wire
 
 JSON = dict[str, Any]
@@ -61,15 +62,15 @@ def _inference_items(row: ItemSnapshot, step: StepSnapshot) -> list[JSON]:
 
 def _output_item(row: ItemSnapshot, step: StepSnapshot) -> JSON:
     message, detail = msgspec.json.decode(row.body), msgspec.json.decode(step.detail or b"{}")
+    answers = detail.get("tool_responses") or [{}]
     if detail.get("approval"):
         return wire.approval_response_item(row.key, step.key, detail, message["content"])
-    return {
-        "id": ids.part("fco", Kind.ITEM, row.key),
-        "type": "function_call_output",
-        "call_id": message["tool_call_id"],
-        "output": message["content"],
-        "status": "completed" if step.status == "completed" else "incomplete",
-    }
+    head = {"id": ids.part("fco", Kind.ITEM, row.key), "call_id": message["tool_call_id"]}
+    status = "completed" if step.status == "completed" else "incomplete"
+    if said := (answers[0].get("metadata") or {}).get(OUTPUT_KEY):
+        return {"status": status, **said, **head}
+    kind = FORMS[detail["kind"]].output_type if detail.get("kind") else "function_call_output"
+    return {"type": kind, **head, "output": message["content"], "status": status}
 
 
 def without_item(row: ItemSnapshot, item_id: str) -> RemainingItems | None:

@@ -17,6 +17,7 @@ from agents.record.schemas.content import Usage
 from agents.record.schemas.events import ErrorInfo
 from agents.record.schemas.turns import LoadDetail, StepSnapshot, unchanged
 from agents.responses.wire import citations
+from agents.responses.wire.client_items import arguments_of, client_item
 
 JSON = dict[str, Any]
 encode = msgspec.json.encode
@@ -208,30 +209,10 @@ def tool_item(step: int, detail: JSON, status: str, *, server_side: bool) -> JSO
     if detail.get("approval"):
         return approval_request_item(step, detail, call)
     if not server_side:
-        return function_item(step, call)
+        return client_item(step, detail, call)
     kind = detail.get("kind") or "mcp"
     fields = _FIELDS[kind](detail, call, answers[0], ended)
     return {"id": ids.part(_PREFIXES[kind], Kind.STEP, step), **fields}
-
-
-def arguments_of(call: JSON) -> str:
-    """Return a call's arguments as the model wrote them."""
-    raw = call.get("arguments_json")
-    if isinstance(raw, str):
-        return raw
-    arguments = call.get("arguments") or {}
-    return arguments if isinstance(arguments, str) else encode(arguments).decode()
-
-
-def function_item(step: int, call: JSON, status: str = "completed", arguments: str | None = None) -> JSON:
-    return {
-        "id": ids.part("fc", Kind.STEP, step),
-        "type": "function_call",
-        "call_id": call["call_id"],
-        "name": call["tool_name"],
-        "arguments": arguments_of(call) if arguments is None else arguments,
-        "status": status,
-    }
 
 
 def approval_request_item(step: int, detail: JSON, call: JSON) -> JSON:

@@ -6,7 +6,7 @@ give the same frames. Items come strictly one after the other, the server's tool
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,8 +29,9 @@ from agents.record.schemas.events import (
     TurnResumed,
     TurnStarted,
 )
-from agents.responses.wire import citations
 from agents.responses.wire import responses as wire
+from agents.responses.wire.client_items import client_item
+from agents.responses.wire.open_items import OpenMessage, OpenReasoning
 from agents.responses.wire.responses import JSON, ResponseHead, ResponseState, encode, response_json
 
 _PHASES = {
@@ -59,7 +60,7 @@ class ResponseStream:
         self._usage: Usage | None = None
         self._finish: str | None = None
         self._refusal: tuple[int, str] | None = None
-        self._open_item: _OpenMessage | _OpenReasoning | None = None
+        self._open_item: OpenMessage | OpenReasoning | None = None
         self._typed_arguments: dict[int, ChunkedText] = {}
         self._call_order: list[str] = []
         self._index_of: dict[str, int] = {}
@@ -116,9 +117,9 @@ class ResponseStream:
             self._add_text(delta)
 
     def _add_text(self, delta: Delta) -> None:
-        item_type = _OpenMessage if delta.channel == "text" else _OpenReasoning
+        item_type = OpenMessage if delta.channel == "text" else OpenReasoning
         if not isinstance(self._open_item, item_type):
-            if item_type is _OpenReasoning and isinstance(self._open_item, _OpenMessage):
+            if item_type is OpenReasoning and isinstance(self._open_item, OpenMessage):
                 return  # reasoning after text is sent complete at the end of the step
             self._close("completed")
             self._open_item = item_type(self, delta.step)
@@ -228,7 +229,7 @@ class ResponseStream:
             return
         if index is None:
             self._close("completed")
-            self._open_item = (_OpenMessage if item["type"] == "message" else _OpenReasoning)(self, step)
+            self._open_item = (OpenMessage if item["type"] == "message" else OpenReasoning)(self, step)
         assert self._open_item is not None  # an item that has begun and not ended is open
         self._open_item.close(item["status"], item)
         self._open_item = None
@@ -239,13 +240,25 @@ class ResponseStream:
             item = wire.tool_item(step, detail.model_dump(exclude_none=True), "in_progress", server_side=False)
             return self.end_item(self.begin_item(item), item)
         [call] = [tool_call.model_dump(exclude_none=True) for tool_call in detail.tool_calls]
-        index = self.begin_item(wire.function_item(step, call, "in_progress", ""))
-        item = wire.function_item(step, call)
+        item = client_item(step, detail.model_dump(exclude_none=True), call)
+        match item["type"]:
+            case "function_call":
+                chunks = self._argument_chunks(call["call_id"], item["arguments"])
+                self._send_typed(item, "arguments", chunks, "function_call_arguments", name=item["name"])
+            case "custom_tool_call":
+                self._send_typed(item, "input", [item["input"]], "custom_tool_call_input")
+            case _:
+                index = self.begin_item({**item, "status": "in_progress"})
+                self.end_item(index, item)
+
+    def _send_typed(self, item: JSON, field: str, chunks: Sequence[str], event: str, **more: str) -> None:
+        """Send a call whose ``field`` is typed in chunks."""
+        index = self.begin_item({**item, "status": "in_progress", field: ""})
         fields = b'"item_id":"%b","output_index":%d' % (item["id"].encode(), index)
-        for chunk in self._argument_chunks(call["call_id"], item["arguments"]):
-            self.send(b"response.function_call_arguments.delta", b'%b,"delta":%b' % (fields, encode(chunk)))
-        done = b'%b,"arguments":%b,"name":%b' % (fields, encode(item["arguments"]), encode(item["name"]))
-        self.send(b"response.function_call_arguments.done", done)
+        for chunk in chunks:
+            self.send(f"response.{event}.delta".encode(), b'%b,"delta":%b' % (fields, encode(chunk)))
+        done = {field: item[field], **more}
+        self.send(f"response.{event}.done".encode(), b"%b,%b" % (fields, encode(done)[1:-1]))
         self.end_item(index, item)
 
     def _argument_chunks(self, call_id: str, arguments: str) -> list[str]:
@@ -339,62 +352,3 @@ def _hold_back(held_entries: list[Any], delta: Delta) -> None:
         held_entries[-1] = replace(last, text=last.text + delta.text)
     else:
         held_entries.append(delta)
-
-
-class _OpenMessage:
-    """An open message, to which text is added."""
-
-    def __init__(self, stream: ResponseStream, step: int) -> None:
-        self._stream, self._step = stream, step
-        self._reader = citations.CitationReader() if stream.head.cites else None
-        self._text = ChunkedText()
-        item = wire.message_item(step, None, (), "in_progress")
-        self._index = stream.begin_item(item)
-        self._fields = b'"item_id":"%b","output_index":%d,"content_index":0' % (item["id"].encode(), self._index)
-        self._stream.send(b"response.content_part.added", b'%b,"part":%b' % (self._fields, encode(wire.text_part(""))))
-
-    def add_text(self, text: str) -> None:
-        if self._reader is not None:
-            text = self._reader.take(text)
-        if text:
-            self._text.append(text)
-            self._stream.send(
-                b"response.output_text.delta", b'%b,"delta":%b,"logprobs":[]' % (self._fields, encode(text))
-            )
-
-    def close(self, status: str, item: JSON | None = None) -> None:
-        if self._reader is not None and (buffered := self._reader.flush()):
-            self._reader = None
-            self.add_text(buffered)
-        item = item or wire.message_item(self._step, str(self._text), (), status)
-        [part] = item["content"]
-        for number, annotation in enumerate(part["annotations"]):
-            fields = b'%b,"annotation_index":%d,"annotation":%b' % (self._fields, number, encode(annotation))
-            self._stream.send(b"response.output_text.annotation.added", fields)
-        done = b'%b,"text":%b,"logprobs":[]' % (self._fields, encode(part["text"]))
-        self._stream.send(b"response.output_text.done", done)
-        self._stream.send(b"response.content_part.done", b'%b,"part":%b' % (self._fields, encode(part)))
-        self._stream.end_item(self._index, item)
-
-
-class _OpenReasoning:
-    """An open reasoning item, to which text is added."""
-
-    def __init__(self, stream: ResponseStream, step: int) -> None:
-        self._stream, self._step = stream, step
-        self._text = ChunkedText()
-        item = wire.reasoning_item(step, "", "in_progress")
-        self._index = stream.begin_item(item)
-        self._fields = b'"item_id":"%b","output_index":%d,"content_index":0' % (item["id"].encode(), self._index)
-
-    def add_text(self, text: str) -> None:
-        self._text.append(text)
-        self._stream.send(b"response.reasoning_text.delta", b'%b,"delta":%b' % (self._fields, encode(text)))
-
-    def close(self, status: str, item: JSON | None = None) -> None:
-        item = item or wire.reasoning_item(self._step, str(self._text), status)
-        text = item["content"][0]["text"] if item["content"] else ""
-        if text and not self._text.size:
-            self.add_text(text)  # it arrived after text, and is sent complete
-        self._stream.send(b"response.reasoning_text.done", b'%b,"text":%b' % (self._fields, encode(text)))
-        self._stream.end_item(self._index, item)

@@ -399,7 +399,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"conversation": "x"}, "conv_"),
     ({"input": []}, "input"),
     ({"input": [{"type": "nonsense"}]}, "input"),
-    ({"tools": [{"type": "nonsense"}]}, "tools"),
+    ({"tools": [{"name": "untyped"}]}, "tools"),
     ({"tools": [{"type": "function", "function": {"name": "nested"}}]}, "tools"),
     ({"text": {"format": {"type": "json_schema"}}}, "text"),
     ({"reasoning": {"effort": "heroic"}}, "reasoning"),

@@ -253,9 +253,33 @@ FREE_UNIONS = {"TextItem", "ImageItem", "Url", "ToolGroupWithArgs", "ToolCall"}
 
 TOLD_OTHERWISE = [
     {"string", "array"},
-    {"MessageItem", "FunctionCallItem", "FunctionOutputItem", "ApprovalItem", "ReferenceItem", "OtherItem"},
+    {
+        "MessageItem",
+        "FunctionCallItem",
+        "FunctionOutputItem",
+        "ClientCallItem",
+        "ClientOutputItem",
+        "AdditionalToolsItem",
+        "ApprovalItem",
+        "ReferenceItem",
+        "OtherItem",
+    },
+    {
+        "FunctionParam",
+        "WebSearchTool",
+        "FileSearchTool",
+        "McpToolParam",
+        "CodeInterpreterTool",
+        "CustomTool",
+        "NamespaceTool",
+        "ClientTool",
+        "ToolSearch",
+        "OtherTool",
+    },
+    {"string", "AllowedTools", "ChosenTool"},
 ]
-"""A text or a list; and items, of which a message need not say what it is."""
+"""A text or a list; items, of which a message need not say what it is; tools, which may be of a type that is not known;
+and the choice of one."""
 
 
 def test_unions_are_told_apart_by_a_word(description: dict[str, Any]) -> None:

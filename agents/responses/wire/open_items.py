@@ -1,0 +1,72 @@
+"""The items of a stream that a model is still writing: its message, and its reasoning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.record.schemas.chunked_text import ChunkedText
+from agents.responses.wire import citations
+from agents.responses.wire import responses as wire
+from agents.responses.wire.responses import JSON, encode
+
+if TYPE_CHECKING:  # the stream opens them
+    from agents.responses.wire.stream import ResponseStream
+
+
+class OpenMessage:
+    """An open message, to which text is added."""
+
+    def __init__(self, stream: ResponseStream, step: int) -> None:
+        self._stream, self._step = stream, step
+        self._reader = citations.CitationReader() if stream.head.cites else None
+        self._text = ChunkedText()
+        item = wire.message_item(step, None, (), "in_progress")
+        self._index = stream.begin_item(item)
+        self._fields = b'"item_id":"%b","output_index":%d,"content_index":0' % (item["id"].encode(), self._index)
+        self._stream.send(b"response.content_part.added", b'%b,"part":%b' % (self._fields, encode(wire.text_part(""))))
+
+    def add_text(self, text: str) -> None:
+        if self._reader is not None:
+            text = self._reader.take(text)
+        if text:
+            self._text.append(text)
+            self._stream.send(
+                b"response.output_text.delta", b'%b,"delta":%b,"logprobs":[]' % (self._fields, encode(text))
+            )
+
+    def close(self, status: str, item: JSON | None = None) -> None:
+        if self._reader is not None and (buffered := self._reader.flush()):
+            self._reader = None
+            self.add_text(buffered)
+        item = item or wire.message_item(self._step, str(self._text), (), status)
+        [part] = item["content"]
+        for number, annotation in enumerate(part["annotations"]):
+            fields = b'%b,"annotation_index":%d,"annotation":%b' % (self._fields, number, encode(annotation))
+            self._stream.send(b"response.output_text.annotation.added", fields)
+        done = b'%b,"text":%b,"logprobs":[]' % (self._fields, encode(part["text"]))
+        self._stream.send(b"response.output_text.done", done)
+        self._stream.send(b"response.content_part.done", b'%b,"part":%b' % (self._fields, encode(part)))
+        self._stream.end_item(self._index, item)
+
+
+class OpenReasoning:
+    """An open reasoning item, to which text is added."""
+
+    def __init__(self, stream: ResponseStream, step: int) -> None:
+        self._stream, self._step = stream, step
+        self._text = ChunkedText()
+        item = wire.reasoning_item(step, "", "in_progress")
+        self._index = stream.begin_item(item)
+        self._fields = b'"item_id":"%b","output_index":%d,"content_index":0' % (item["id"].encode(), self._index)
+
+    def add_text(self, text: str) -> None:
+        self._text.append(text)
+        self._stream.send(b"response.reasoning_text.delta", b'%b,"delta":%b' % (self._fields, encode(text)))
+
+    def close(self, status: str, item: JSON | None = None) -> None:
+        item = item or wire.reasoning_item(self._step, str(self._text), status)
+        text = item["content"][0]["text"] if item["content"] else ""
+        if text and not self._text.size:
+            self.add_text(text)  # it arrived after text, and is sent complete
+        self._stream.send(b"response.reasoning_text.done", b'%b,"text":%b' % (self._fields, encode(text)))
+        self._stream.end_item(self._index, item)
