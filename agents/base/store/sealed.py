@@ -1,4 +1,4 @@
-"""Encrypts stored secrets with a key of this server, and binds each to its context.
+"""Encrypts stored secrets, and texts that a client keeps for this server, each bound to its context.
 
 The key is derived from ``SECRET_KEY``; secrets encrypted under ``SECRET_KEY_FALLBACKS`` can still be
 decrypted. The cipher is imported when it is first needed.
@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from django.conf import settings
 
-_PURPOSE = b"agents: secrets at rest"
+_PURPOSE, _TEXT_PURPOSE = b"agents: secrets at rest", b"agents: texts kept by clients"
 
 
 def seal(context: str, secrets: dict[str, str]) -> str:
@@ -37,6 +37,29 @@ def unseal(context: str, token: str) -> dict[str, str] | None:
     return dict(content["secrets"]) if content["place"] == context else None
 
 
+def seal_text(context: str, text: str) -> str:
+    """Encrypt a text that a client keeps; the same text always becomes the same."""
+    ciphers = _text_ciphers(_keys())
+    sealed = ciphers[0].encrypt(text.encode(errors="surrogatepass"), [context.encode()])
+    return base64.urlsafe_b64encode(sealed).decode()
+
+
+def unseal_text(context: str, sealed: str) -> str | None:
+    """Decrypt such a text; None for anything that this server has not encrypted for this context."""
+    from cryptography.exceptions import InvalidTag
+
+    try:
+        data = base64.b64decode(sealed.encode(), altchars=b"-_", validate=True)
+    except ValueError:
+        return None
+    for cipher in _text_ciphers(_keys()):
+        try:
+            return str(cipher.decrypt(data, [context.encode()]).decode(errors="surrogatepass"))
+        except (InvalidTag, ValueError):
+            continue
+    return None
+
+
 def _keys() -> tuple[str, ...]:
     return (settings.SECRET_KEY, *map(str, settings.SECRET_KEY_FALLBACKS))
 
@@ -49,3 +72,12 @@ def _cipher(keys: tuple[str, ...]) -> Any:
 
     derived = [HKDF(SHA256(), 32, salt=None, info=_PURPOSE).derive(key.encode()) for key in keys]
     return MultiFernet([Fernet(base64.urlsafe_b64encode(key)) for key in derived])
+
+
+@lru_cache(maxsize=4)
+def _text_ciphers(keys: tuple[str, ...]) -> list[Any]:
+    from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+    return [AESSIV(HKDF(SHA256(), 64, salt=None, info=_TEXT_PURPOSE).derive(key.encode())) for key in keys]

@@ -3,11 +3,11 @@ items."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -30,15 +30,15 @@ from agents.query.parser import parse
 from agents.record.store import items, retries
 from agents.responses.api.item_lists import item_page
 from agents.responses.api.streams import frames, response_answer, stream_answer
-from agents.responses.runner import files, references
+from agents.responses.runner import files, reasoning, references
 from agents.responses.runner import responses as runs
 from agents.responses.runner.response_state import state_of
 from agents.responses.runner.responses import ResponseRequest, StartedResponse
 from agents.responses.schemas.input_items import items_of_input
 from agents.responses.schemas.objects import Deleted, ItemList, ResponseEvent, ResponseList, ResponseObject
-from agents.responses.schemas.requests import CreateResponse
+from agents.responses.schemas.requests import CreateResponse, checked_include
 from agents.responses.store import conversations, responses
-from agents.responses.store.responses import ResponseFilter, ResponseRecord, StoredOutcome
+from agents.responses.store.responses import ResponseFilter, ResponseRecord
 from agents.responses.wire import responses as wire
 from agents.responses.wire.items import items_of_row
 from agents.responses.wire.responses import ResponseState, response_chunks, response_json
@@ -46,13 +46,10 @@ from agents.responses.wire.responses import ResponseState, response_chunks, resp
 RESPONSE_OR_STREAM = {200: ResponseObject, (200, "text/event-stream"): ResponseEvent}
 
 
-def _response_chunks(record: ResponseRecord, outcome: StoredOutcome, more: Iterable[bytes] = ()) -> Iterator[bytes]:
-    return response_chunks(runs.head_of(record), state_of(record, outcome), more)
-
-
-def _response_answer(record: ResponseRecord) -> HttpResponseBase:
-    outcome = responses.outcomes([record])[record.key]
-    return large_answers.answer(outcome.details.weight + len(record.settings), _response_chunks(record, outcome))
+def _response_answer(record: ResponseRecord, seal: Callable[[str], str] | None = None) -> HttpResponseBase:
+    outcome, head = responses.outcomes([record])[record.key], runs.head_of(record, seal)
+    chunks = response_chunks(head, state_of(record, outcome, head))
+    return large_answers.answer(outcome.details.weight + len(record.settings), chunks)
 
 
 def _start(request: ResponseRequest) -> HttpResponseBase:
@@ -90,7 +87,8 @@ class ResponseCreate(ApiView):
     def post(self, request: Request) -> HttpResponseBase:
         body = self.body(CreateResponse)
         if not isinstance(body.input, str):
-            body = body.model_copy(update={"input": references.resolve_references(self.actor, body.input, "input")})
+            items = references.resolve_references(self.actor, body.input, "input")
+            body = body.model_copy(update={"input": reasoning.opened(self.actor, items)})
         headers = request._request.headers
         idempotency_key, retry_count = headers.get("Idempotency-Key"), headers.get("X-Stainless-Retry-Count")
         retry = retries.read(self.actor, request.path, self.raw, idempotency_key, retry_count)
@@ -121,7 +119,8 @@ def _responses_with_input(sized: Sequence[Sized[int]]) -> Iterator[Iterator[byte
         input_rows = items.own_inputs(records)
         for record in records:
             input_items = ((wire.encode(item),) for row in input_rows.pop(record.key) for item in items_of_row(row))
-            yield _response_chunks(record, outcomes[record.key], array(b',"input":[', input_items, b"]"))
+            more = array(b',"input":[', input_items, b"]")
+            yield response_chunks(runs.head_of(record), state_of(record, outcomes[record.key]), more)
 
 
 def _filter_params(request: HttpRequest) -> ResponseFilter:
@@ -145,21 +144,35 @@ class ResponseDetail(ApiView):
 
     @extend_schema(
         operation_id="get_response",
-        parameters=[OpenApiParameter("stream", bool), OpenApiParameter("starting_after", int)],
+        parameters=[
+            OpenApiParameter("stream", bool),
+            OpenApiParameter("starting_after", int),
+            OpenApiParameter("include", str, many=True),
+        ],
         responses=RESPONSE_OR_STREAM,
     )
     def get(self, request: Request, response_id: str) -> HttpResponseBase:
         record = responses.get(self.actor, response_id)
         params = request._request.GET
+        seal = reasoning.seal_for(self.actor, _included(params))
         if not _is_true(params.get("stream", "")):
-            return _response_answer(record)
+            return _response_answer(record, seal)
         after = _starting_after(params.get("starting_after", ""))
-        return stream(frames(StartedResponse(runs.head_of(record), record.turn, record.first_seq), after))
+        return stream(frames(StartedResponse(runs.head_of(record, seal), record.turn, record.first_seq), after))
 
     @extend_schema(operation_id="delete_response", responses=Deleted)
     def delete(self, request: Request, response_id: str) -> HttpResponseBase:
         responses.delete(self.actor, response_id)
         return answer(Deleted(id=response_id, object="response", deleted=True))
+
+
+def _included(params: QueryDict) -> list[str]:
+    """Return what is to be included: OpenAI's clients write ``include[]``. Raises InvalidRequest."""
+    names = [*params.getlist("include"), *params.getlist("include[]")]
+    try:
+        return checked_include(names)
+    except ValueError as error:
+        raise InvalidRequest(f"include: {error}", param="include") from None
 
 
 def _starting_after(raw: str) -> int:

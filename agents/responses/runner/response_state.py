@@ -8,12 +8,12 @@ from agents.record.schemas.turns import StepSnapshot
 from agents.responses.runner.responses import head_of
 from agents.responses.store.responses import ResponseRecord, StoredOutcome
 from agents.responses.wire import responses as wire
-from agents.responses.wire.responses import ResponseState
+from agents.responses.wire.responses import ResponseHead, ResponseState
 
 
-def state_of(record: ResponseRecord, outcome: StoredOutcome) -> ResponseState:
-    """Return the state of a response from its stored outcome."""
-    head, status = head_of(record), record.status.label
+def state_of(record: ResponseRecord, outcome: StoredOutcome, head: ResponseHead | None = None) -> ResponseState:
+    """Return the state of a response from its stored outcome; its ``head`` if that has more than the record tells."""
+    head, status = head or head_of(record), record.status.label
     load_detail = outcome.details.load
     inferences = (load_detail(step) for step in reversed(outcome.steps) if step.type == "inference")
     finish = next((_finish_reason(step) for step in inferences if step.detail), None)
@@ -25,7 +25,7 @@ def state_of(record: ResponseRecord, outcome: StoredOutcome) -> ResponseState:
     status = wire.status_of(status, incomplete)
     return ResponseState(
         status,
-        wire.output_of(outcome.steps, load_detail, cites=head.cites, guarded=head.guarded),
+        wire.output_of(outcome.steps, head, load_detail),
         record.completed_at,
         outcome.usage if is_over else None,
         wire.error_json(outcome.error, record.status.label, outcome.reason),

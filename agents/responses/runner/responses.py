@@ -38,7 +38,7 @@ from agents.record.store.retries import Retry
 from agents.record.store.sessions import NewSession
 from agents.record.store.start_turn import NewTurn, Resumption
 from agents.record.store.turns import TurnTarget
-from agents.responses.runner import continuation, input, tools
+from agents.responses.runner import continuation, input, reasoning, tools
 from agents.responses.runner.input import ClientAnswers, ParsedInput, ResponseTarget
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.schemas.tools import McpToolParam
@@ -81,7 +81,7 @@ def begin_response(service: Service, request: ResponseRequest) -> StartedRespons
     conversation, Unavailable while the server shuts down."""
     earlier_run = retries.first_run(request.retry) if request.retry else None
     if earlier_run:
-        return _repeated_response(request.actor, *earlier_run)
+        return _repeated_response(request, *earlier_run)
     service.check_open()
     try:
         return _start_for_input(service, request)
@@ -91,7 +91,7 @@ def begin_response(service: Service, request: ResponseRequest) -> StartedRespons
         )  # it may have begun while this one was read
         if earlier_run is None:
             raise
-        return _repeated_response(request.actor, *earlier_run)
+        return _repeated_response(request, *earlier_run)
 
 
 def _start_for_input(service: Service, request: ResponseRequest) -> StartedResponse:
@@ -121,13 +121,14 @@ def _resume_or_start(
     return _start(service, request, target, parsed)
 
 
-def _repeated_response(actor: Actor, turn: int, number: int) -> StartedResponse:
-    record = responses.of_turn_number(actor, turn, number)
-    return StartedResponse(head_of(record), turn, record.first_seq, is_repeated=True)
+def _repeated_response(request: ResponseRequest, turn: int, number: int) -> StartedResponse:
+    record = responses.of_turn_number(request.actor, turn, number)
+    head = head_of(record, reasoning.seal_for(request.actor, request.body.include))
+    return StartedResponse(head, turn, record.first_seq, is_repeated=True)
 
 
-def head_of(record: responses.ResponseRecord) -> ResponseHead:
-    return ResponseHead(record.key, record.created_at, record.settings)
+def head_of(record: responses.ResponseRecord, seal: Callable[[str], str] | None = None) -> ResponseHead:
+    return ResponseHead(record.key, record.created_at, record.settings, seal)
 
 
 def _openai_conflict(conflict: Conflict) -> Exception:
@@ -191,7 +192,8 @@ def _store(
 
 def _head(request: ResponseRequest, target: ResponseTarget) -> ResponseHead:
     settings = settings_json(request.body, conversation=target.conversation)
-    return ResponseHead(ids.new_key(), ids.now_us(), settings)
+    seal = reasoning.seal_for(request.actor, request.body.include)
+    return ResponseHead(ids.new_key(), ids.now_us(), settings, seal)
 
 
 def _new_response(request: ResponseRequest, head: ResponseHead, parsed: ParsedInput) -> NewResponse:

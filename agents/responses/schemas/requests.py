@@ -1,7 +1,8 @@
 """OpenAI's Responses API: the request.
 
-Every field of a request is either supported or refused by its name; fields without a meaning for this
-server (``service_tier``, ``user``, …) are returned as received.
+A field that this server does not know is stored with the request and left aside, and so is one that only tells
+OpenAI how to run it (``service_tier``, ``prompt_cache_options``, …). One whose neglect would give another answer than
+was asked for is refused by its name.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class TextOptions(Wire):
 
 
 class ReasoningOptions(Wire):
-    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
     summary: Literal["auto", "concise", "detailed"] | None = None
     generate_summary: Literal["auto", "concise", "detailed"] | None = None
 
@@ -62,19 +63,14 @@ INCLUDES = (
     "web_search_call.action.sources",
     "message.input_image.image_url",
     "code_interpreter_call.outputs",
+    "computer_call_output.output.image_url",
+    "reasoning.encrypted_content",
 )
-"""Allowed values of ``include``; responses always have all of these fields."""
+"""Allowed values of ``include``; responses always have all of these fields but the last."""
 
-UNSUPPORTED_FIELDS = (
-    "prompt",
-    "context_management",
-    "moderation",
-    "image",
-    "access_programs",
-    "background_options",
-    "prompt_cache_options",
-)
-"""OpenAI's fields that change the meaning of a request and that this server does not support."""
+UNSUPPORTED_FIELDS = ("prompt", "context_management", "moderation")
+"""OpenAI's fields that this server does not support, and that it must not leave aside: an answer would be another one
+than was asked for."""
 
 
 def _refuse(value: Any) -> None:
@@ -132,10 +128,10 @@ class CreateResponse(Wire):
     prompt: Unsupported = None
     context_management: Unsupported = None
     moderation: Unsupported = None
-    image: Unsupported = None
-    access_programs: Unsupported = None
-    background_options: Unsupported = None
-    prompt_cache_options: Unsupported = None
+    image: dict[str, Any] | None = None
+    access_programs: dict[str, Any] | None = None
+    background_options: dict[str, Any] | None = None
+    prompt_cache_options: dict[str, Any] | None = None
 
     @field_validator("metadata")
     @classmethod
@@ -167,10 +163,7 @@ class CreateResponse(Wire):
     @field_validator("include")
     @classmethod
     def _check_include(cls, value: list[str]) -> list[str]:
-        for name in value:
-            if name not in INCLUDES:
-                raise ValueError(f"'{name[:100]}' cannot be included; there are {', '.join(INCLUDES)}")
-        return value
+        return checked_include(value)
 
     @property
     def conversation_id(self) -> str | None:
@@ -189,4 +182,12 @@ def checked_metadata(value: dict[str, str]) -> dict[str, str]:
     for key, text in value.items():
         if len(key) > 64 or len(text) > 512:
             raise ValueError(f"'{key[:64]}': at most 64 characters in a key, 512 in a value")
+    return value
+
+
+def checked_include(value: list[str]) -> list[str]:
+    """Check what is to be included. Raises ValueError for what this server does not have."""
+    for name in value:
+        if name not in INCLUDES:
+            raise ValueError(f"'{name[:100]}' cannot be included; there are {', '.join(INCLUDES)}")
     return value

@@ -5,7 +5,7 @@ Only `items_of_step` turns a step into items. The id of an output item is derive
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,11 +52,12 @@ def _read_settings(settings: bytes) -> _Settings:
 @dataclass(frozen=True, slots=True)
 class ResponseHead:
     """The part of a response that is known from its start. ``settings`` are the fields repeated from its
-    request, as a JSON object."""
+    request, as a JSON object; ``seal`` encrypts reasoning for a client that has asked for it."""
 
     key: int
     created_at: int
     settings: bytes
+    seal: Callable[[str], str] | None = None
 
     @property
     def guarded(self) -> bool:
@@ -71,6 +72,12 @@ class ResponseHead:
     @property
     def id(self) -> str:
         return ids.openai(Kind.RESPONSE, self.key)
+
+    def sealed(self, item: JSON) -> JSON:
+        """Return an output item with its reasoning sealed beside it, where that is asked for."""
+        if self.seal is None or item["type"] != "reasoning" or not item["content"]:
+            return item
+        return {**item, "encrypted_content": self.seal(item["content"][0]["text"])}
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,13 +329,12 @@ def listing_item(step: int, detail: JSON) -> JSON:
 
 
 def output_of(
-    steps: Iterable[StepSnapshot], load_detail: LoadDetail = unchanged, *, cites: bool = False, guarded: bool = False
+    steps: Iterable[StepSnapshot], head: ResponseHead, load_detail: LoadDetail = unchanged
 ) -> Iterator[bytes]:
     """Encode the output of a response: the items of its steps, or the refusal instead of all of them. ``load_detail``
-    loads the full detail of a step; with ``cites`` citations are parsed; with ``guarded`` only output that shields
-    have passed is included."""
-    visible, names = list(steps), FileNames() if cites else None
-    if guarded and not any(step.type == "shield_call" and step.name == "assistant-output" for step in visible):
+    loads the full detail of a step; where shields check the output, only what they have passed is included."""
+    visible, names = list(steps), FileNames() if head.cites else None
+    if head.guarded and not any(step.type == "shield_call" and step.name == "assistant-output" for step in visible):
         visible = [step for step in visible if step.type == "shield_call"]
     for step in visible:
         refusal = refusal_text(load_detail(step)) if step.type == "shield_call" else None
@@ -337,7 +343,7 @@ def output_of(
             return
     for step in visible:
         for item in items_of_step(load_detail(step), names):
-            yield encode(item)
+            yield encode(head.sealed(item))
 
 
 def refusal_text(step: StepSnapshot) -> str | None:

@@ -100,6 +100,7 @@ class ResponseStream:
         return index
 
     def end_item(self, index: int, item: JSON) -> None:
+        item = self.head.sealed(item)
         self._items[index] = encode(item)
         self.item_event(b"response.output_item.done", index, item)
 
@@ -225,7 +226,7 @@ class ResponseStream:
         response."""
         index = self._index_of.get(item["id"])
         if index is not None and self._items[index]:
-            self._items[index] = encode(item)
+            self._items[index] = encode(self.head.sealed(item))
             return
         if index is None:
             self._close("completed")

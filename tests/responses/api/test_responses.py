@@ -180,7 +180,8 @@ NEVER: dict[str, list[Any]] = {
     "previous_response_id": [1, [], {}],
     "prompt": ["x", {"id": "p"}],
     "context_management": ["x", [{"type": "x"}]],
-    **{name: ["x", {"k": "v"}] for name in UNSUPPORTED_FIELDS[2:]},
+    "moderation": ["x", {"model": "m"}],
+    **{name: ["x", [1]] for name in ("image", "access_programs", "background_options", "prompt_cache_options")},
 }
 
 

@@ -181,7 +181,7 @@ def read_back(entries: Sequence[Entry], **body: Any) -> dict[str, Any]:
     status = wire.status_of(ended, incomplete)
     outcome = ResponseState(
         status,
-        output_of(value.steps, cites=own.cites, guarded=own.guarded),
+        output_of(value.steps, own),
         last.at,
         sum((step.usage for step in value.steps), Usage()),
         wire.error_json(value.error, ended, reason),
@@ -297,7 +297,7 @@ def test_the_second_leg_is_a_response_of_its_own(script: str) -> None:
     response = followed(second)
     value = fold(TURN, SESSION, events([*first, *second]))
     mine = [step for step in value.steps if step.number >= 2]
-    assert response["output"] == [json.loads(item) for item in output_of(mine)]
+    assert response["output"] == [json.loads(item) for item in output_of(mine, head())]
     assert response["usage"] == wire.usage_json(sum((step.usage for step in mine), Usage()))
 
 

@@ -96,7 +96,7 @@ QUERIES = {
     "list_chat_completions": {"after", "limit", "model", "order"},
     **dict.fromkeys(("list_conversations", "list_conversation_items", "list_input_items"), CURSOR),
     "list_responses": {*CURSOR, "model", "q", "conversation"},
-    "get_response": {"stream", "starting_after"},
+    "get_response": {"include", "stream", "starting_after"},
     "list_files": {"after", "before", "limit", "order", "purpose"},
     "list_vector_stores": {"after", "before", "limit", "order"},
     "list_vector_store_files": {"after", "before", "limit", "order", "filter"},
