@@ -279,7 +279,7 @@ class StoreFileContent(WireOutput):
 
 class FileBatchObject(WireOutput):
     id: str
-    object: Literal["vector_store.file_batch"] = "vector_store.file_batch"
+    object: Literal["vector_store.files_batch"] = "vector_store.files_batch"
     created_at: int
     status: FileStatus
     vector_store_id: str

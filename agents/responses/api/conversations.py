@@ -101,6 +101,10 @@ class ConversationDetail(ApiView):
         return answer(Deleted(id=conversation_id, object="conversation.deleted"))
 
 
+LLAMA_STACK_HEADER = "X-LlamaStack-Client-Version"
+"""Sent by the clients of Llama Stack, which expect of a deleted item what it was, not its conversation."""
+
+
 class ConversationItems(ApiView):
     actions = {"get": "read", "post": "run"}
 
@@ -131,10 +135,12 @@ class ConversationItem(ApiView):
         _, item = find_item(items.of_session(record.key), item_id)
         return json_response(encode(item))
 
-    @extend_schema(operation_id="delete_conversation_item", responses=Deleted)
+    @extend_schema(operation_id="delete_conversation_item", responses=ConversationObject)
     def delete(self, request: Request, conversation_id: str, item_id: str) -> HttpResponseBase:
         record = conversations.get(self.actor, conversation_id, "run")
         row, _ = find_item(items.of_session(record.key), item_id)
         remaining = without_item(row, item_id)
         conversations.remove(record, row.key, (remaining.body, remaining.wire) if remaining else None)
-        return answer(Deleted(id=item_id, object="conversation.item.deleted"))
+        if LLAMA_STACK_HEADER in request._request.headers:
+            return answer(Deleted(id=item_id, object="conversation.item.deleted"))
+        return answer(_conversation_object(conversations.get(self.actor, conversation_id, "run")))

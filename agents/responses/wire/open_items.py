@@ -23,7 +23,11 @@ class OpenMessage:
         item = wire.message_item(step, None, (), "in_progress")
         self._index = stream.begin_item(item)
         self._fields = b'"item_id":"%b","output_index":%d,"content_index":0' % (item["id"].encode(), self._index)
-        self._stream.send(b"response.content_part.added", b'%b,"part":%b' % (self._fields, encode(wire.text_part(""))))
+        self._send_part(b"added", wire.text_part(""))
+
+    def _send_part(self, phase: bytes, part: JSON) -> None:
+        fields = b'%b,"part":%b,%b' % (self._fields, encode(part), self._stream.of_response)
+        self._stream.send(b"response.content_part." + phase, fields)
 
     def add_text(self, text: str) -> None:
         if self._reader is not None:
@@ -45,7 +49,7 @@ class OpenMessage:
             self._stream.send(b"response.output_text.annotation.added", fields)
         done = b'%b,"text":%b,"logprobs":[]' % (self._fields, encode(part["text"]))
         self._stream.send(b"response.output_text.done", done)
-        self._stream.send(b"response.content_part.done", b'%b,"part":%b' % (self._fields, encode(part)))
+        self._send_part(b"done", part)
         self._stream.end_item(self._index, item)
 
 

@@ -317,15 +317,16 @@ def answer_text(answer: JSON) -> str:
 
 
 def listing_item(step: int, detail: JSON) -> JSON:
-    """Return the list of tools of an MCP server."""
+    """Return the list of tools of an MCP server. What is null is left out: some clients refuse it."""
     data = detail.get("data") or {}
-    return {
+    tools = [{name: value for name, value in tool.items() if value is not None} for tool in data.get("tools", [])]
+    item = {
         "id": ids.part("mcpl", Kind.STEP, step),
         "type": "mcp_list_tools",
         "server_label": data.get("server_label", ""),
-        "tools": data.get("tools", []),
-        "error": data.get("error"),
+        "tools": tools,
     }
+    return {**item, "error": data["error"]} if data.get("error") else item
 
 
 def output_of(

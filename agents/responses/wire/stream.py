@@ -49,6 +49,8 @@ class ResponseStream:
 
     def __init__(self, head: ResponseHead, *, after: int = -1) -> None:
         self.head = head
+        self.of_response = b'"response_id":"%b"' % head.id.encode()
+        """A field that clients of Llama Stack expect of items and their parts."""
         self.is_over = False
         self.state = ResponseState("in_progress")
         self.error: ErrorInfo | None = None
@@ -90,7 +92,7 @@ class ResponseStream:
             )
 
     def item_event(self, kind: bytes, index: int, item: JSON) -> None:
-        self.send(kind, b'"output_index":%d,"item":%b' % (index, encode(item)))
+        self.send(kind, b'"output_index":%d,"item":%b,%b' % (index, encode(item), self.of_response))
 
     def begin_item(self, item: JSON) -> int:
         """Begin an item; returns its index."""
@@ -177,10 +179,10 @@ class ResponseStream:
             index,
         )
         empty, part = ({"type": "refusal", "refusal": text} for text in ("", refusal))
-        self.send(b"response.content_part.added", b'%b,"part":%b' % (fields, encode(empty)))
+        self.send(b"response.content_part.added", b'%b,"part":%b,%b' % (fields, encode(empty), self.of_response))
         self.send(b"response.refusal.delta", b'%b,"delta":%b' % (fields, encode(refusal)))
         self.send(b"response.refusal.done", b'%b,"refusal":%b' % (fields, encode(refusal)))
-        self.send(b"response.content_part.done", b'%b,"part":%b' % (fields, encode(part)))
+        self.send(b"response.content_part.done", b'%b,"part":%b,%b' % (fields, encode(part), self.of_response))
         self.end_item(index, wire.refusal_item(step, refusal))
 
     # ----------------------------------------------------------------------------------------- steps
@@ -311,10 +313,12 @@ class ResponseStream:
 
     def _send_tool_list(self, step: int, detail: OtherDetail) -> None:
         item = wire.listing_item(step, detail.model_dump())
-        index = self.begin_item({**item, "tools": [], "error": None})
+        index = self.begin_item(
+            {name: [] if name == "tools" else value for name, value in item.items() if name != "error"}
+        )
         fields = b'"item_id":"%b","output_index":%d' % (item["id"].encode(), index)
         self.send(b"response.mcp_list_tools.in_progress", fields)
-        self.send(b"response.mcp_list_tools.%b" % (b"failed" if item["error"] else b"completed"), fields)
+        self.send(b"response.mcp_list_tools.%b" % (b"failed" if "error" in item else b"completed"), fields)
         self.end_item(index, item)
 
     # ------------------------------------------------------------------------------------- the end

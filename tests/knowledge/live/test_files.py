@@ -305,6 +305,7 @@ def test_a_batch_goes_in_together(client: OpenAI, store: VectorStore) -> None:
 
     assert batch.id.startswith("vsfb_")
     assert (batch.status, batch.vector_store_id) == ("completed", store.id)
+    assert batch.object == "vector_store.files_batch"
     counts = batch.file_counts
     assert (counts.completed, counts.failed, counts.in_progress, counts.total) == (2, 1, 0, 3)
     assert sorted(one.id for one in listed) == sorted(one.id for one in files)

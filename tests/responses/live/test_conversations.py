@@ -201,13 +201,21 @@ def test_a_deleted_item_is_no_longer_told(client: OpenAI, held: HeldModel) -> No
     made = client.conversations.create(items=GIVEN)
     items = items_of(client, made.id)
     gone: Any = client.conversations.items.delete(items[1].id, conversation_id=made.id)
-    assert (gone.id, gone.deleted) == (items[1].id, True)
+    assert (gone.id, gone.object) == (made.id, "conversation")
     assert [item.id for item in items_of(client, made.id)] == [item.id for item in items if item is not items[1]]
     assert "Look at it." not in json.dumps(told(client, held, made.id))
     for again in range(2):
         call = (client.conversations.items.retrieve, client.conversations.items.delete)[again]
         with pytest.raises(openai.NotFoundError, match=f"Item '{items[1].id}' not found"):
             call(items[1].id, conversation_id=made.id)
+
+
+def test_a_client_of_llama_stack_is_told_which_item_is_deleted(client: OpenAI) -> None:
+    made = client.conversations.create(items=GIVEN)
+    item = items_of(client, made.id)[1]
+    header = {"X-LlamaStack-Client-Version": "0.3.5"}
+    gone: Any = client.conversations.items.delete(item.id, conversation_id=made.id, extra_headers=header)
+    assert gone.to_dict() == {"id": item.id, "object": "conversation.item.deleted", "deleted": True}
 
 
 @pytest.mark.parametrize("place", range(len(GIVEN)))
