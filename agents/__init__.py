@@ -44,8 +44,8 @@ Inside a subject each role has its file, or its folder where it is large. A role
 
 The loop with what belongs to it (``loop.loop``, ``loop.inference``, ``loop.protocols``) knows no Django either.
 Async and sync code meet in ``base.reading``, ``base.feed_reader``, ``record.live``, ``record.mirrors``,
-``record.store.recorder``, ``loop.run``, ``base.api.views`` and, for request threads and shutdown, in ``agentsite``,
-which also has the commands ``serve``, ``backup``, ``restore`` and ``copy_to_postgres``.
+``record.store.recorder``, ``loop.run``, ``responses.runner.socket``, ``base.api.views`` and, for request threads and
+shutdown, in ``agentsite``, which also has the commands ``serve``, ``backup``, ``restore`` and ``copy_to_postgres``.
 
 The nine subjects from ``identity`` to ``telemetry`` can be left out by the setting ``INSTALLED_SUBJECTS``. What they
 add to those below them they register in ``install``: tools, shields and documents of a turn (``loop.extensions``) and

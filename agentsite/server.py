@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import struct
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from io import BytesIO
 from typing import IO, Any
 
+from autobahn.websocket import types as websocket_types
 from daphne.http_protocol import HTTPFactory, WebRequest
 from daphne.server import Server
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
@@ -29,6 +31,7 @@ from agentsite.http_channel import ApiErrorChannel
 
 reactor: Any = _reactor
 """Twisted's reactor is a module that behaves as an object; its stubs mean the interface."""
+_denial: Any = websocket_types.ConnectionDeny
 
 MAX_BACKPRESSURE_PAUSE_S = 0.02
 """Longest pause between two checks of a connection whose client does not read."""
@@ -171,9 +174,15 @@ class LimitedHttpFactory(HTTPFactory):  # type: ignore[misc]  # untyped
 
 class InboundLimitedProtocol(WebSocketProtocol):  # type: ignore[misc]  # untyped
     """A WebSocket that limits inbound messages only: the library has one limit for both directions and drops
-    outbound messages above it."""
+    outbound messages above it. Where requests come as messages, they may be as large as bodies."""
 
     maxMessagePayloadSize: int
+    maxFramePayloadSize: int
+
+    def onConnect(self, request: Any) -> Any:
+        if request.path.endswith("/responses"):
+            self.maxMessagePayloadSize = self.maxFramePayloadSize = self.factory.server_class.caps.body
+        return super().onConnect(request)
 
     def sendMessage(self, *args: Any, **options: Any) -> None:
         limit, self.maxMessagePayloadSize = self.maxMessagePayloadSize, 0
@@ -183,11 +192,30 @@ class InboundLimitedProtocol(WebSocketProtocol):  # type: ignore[misc]  # untype
             self.maxMessagePayloadSize = limit
 
     def handle_reply(self, message: dict[str, Any]) -> None:
-        """Send the reason of a close with it."""
-        if message["type"] == "websocket.close" and message.get("reason") and self.state != self.STATE_CONNECTING:
+        """Send several texts at once, the reason of a close with it, and the status of a refusal."""
+        if message["type"] == "websocket.send" and "texts" in message:
+            if self.state == self.STATE_OPEN:
+                self.transport.write(b"".join(map(_text_frame, message["texts"])))
+        elif message["type"] == "websocket.close" and "status" in message and self.state == self.STATE_CONNECTING:
+            self._refuse(message["status"], message["reason"])
+        elif message["type"] == "websocket.close" and message.get("reason") and self.state != self.STATE_CONNECTING:
             self.sendClose(code=message["code"], reason=message["reason"])
         else:
             super().handle_reply(message)
+
+    def _refuse(self, status: int, reason: str) -> None:
+        """Refuse the handshake as Daphne does, with another status than 403."""
+        self.handshake_deferred.errback(_denial(code=status, reason=reason))
+        del self.handshake_deferred
+        self.server.protocol_disconnected(self)
+
+
+def _text_frame(text: bytes) -> bytes:
+    """Return a text as a frame of a server: whole, and not masked."""
+    size = len(text)
+    if size < 126:
+        return struct.pack("!BB", 0x81, size) + text
+    return (struct.pack("!BBH", 0x81, 126, size) if size < 65_536 else struct.pack("!BBQ", 0x81, 127, size)) + text
 
 
 class SocketFactory(WebSocketFactory):  # type: ignore[misc]  # untyped
@@ -221,14 +249,14 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
     ) -> None:
         application = request_bodies.with_file_bodies(application)
         super().__init__(application, endpoints=["unused"], http_timeout=None, server_name="", verbosity=0)
-        self._socket, self._caps = listening, caps
+        self._socket, self.caps = listening, caps
         self._phases = phases
         self._port: Any = None
         self.failure: BaseException | None = None
 
     def run(self) -> None:
         self.connections: dict[Any, Any] = {}
-        self.http_factory = LimitedHttpFactory(self, self._caps)
+        self.http_factory = LimitedHttpFactory(self, self.caps)
         self.ws_factory = SocketFactory(self, server="")
         self.ws_factory.setProtocolOptions(
             autoPingTimeout=self.ping_timeout,

@@ -23,7 +23,8 @@ from agents.record.store import sessions
 from agents.server.routing import websocket
 from agents.server.socket import lists, topics
 from tests.access.asking import leaks as all_leaks
-from tests.access.matrix import FEW, Chain, Who, World
+from tests.access.matrix import FEW, Chain, Who, World, api_status
+from tests.access.test_responses import NOTHING
 from tests.support.cases import sparing
 
 HOST = b"testserver"
@@ -56,8 +57,8 @@ def page_headers(who: Who) -> list[tuple[bytes, bytes]]:
 
 
 @asynccontextmanager
-async def socket(handshake: list[tuple[bytes, bytes]]) -> AsyncIterator[WebsocketCommunicator]:
-    made = WebsocketCommunicator(websocket, "/ws/live", headers=handshake)
+async def socket(handshake: list[tuple[bytes, bytes]], path: str = "/ws/live") -> AsyncIterator[WebsocketCommunicator]:
+    made = WebsocketCommunicator(websocket, path, headers=handshake)
     hub.start()
     try:
         yield made
@@ -443,5 +444,29 @@ def test_a_flood_of_messages_ends_the_socket(world: World) -> None:
             for _ in range(60):  # twenty a second are allowed
                 await ws.send_json_to({"op": "unsubscribe", "id": 1})
             assert (await ws.receive_output(timeout=PATIENCE_S)) == {"type": "websocket.close", "code": 4008}
+
+    async_to_sync(flow)()
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_a_response_over_a_socket_goes_on_only_from_what_is_seen(name: str, world: World) -> None:
+    """By the same rules as over HTTP; who may not run anything gets no socket."""
+    who = world.who[name]
+
+    async def flow() -> None:
+        async with socket(headers(who), "/v1/responses") as ws:
+            connected, _ = await ws.connect(PATIENCE_S)
+            assert connected == (who.valid and bool(who.secret) and "run" in who.actions)
+            if not connected:
+                return
+            for target in world.targets(["response_id"]):
+                for store in (True, False):
+                    message = {"type": "response.create", **NOTHING, "store": store}
+                    message["previous_response_id"] = target.ids["response_id"]
+                    await ws.send_json_to(message)
+                    [told] = (await ws.receive_output(PATIENCE_S))["texts"]
+                    assert not leaks(told.decode(), who, world, json.dumps(message)), told
+                    hidden = json.loads(told)["error"]["code"] == "previous_response_not_found"
+                    assert hidden == (api_status(who, "run", target, 200) == 404), (target.name, told)
 
     async_to_sync(flow)()

@@ -101,6 +101,11 @@ def read_json(request: HttpRequest) -> Any:
     kind = request.content_type or ""
     if kind != "application/json":
         raise UnsupportedMedia(f"Content-Type must be application/json, not {kind[:80] or 'absent'}.")
+    return decode_json(body)
+
+
+def decode_json(body: bytes) -> Any:
+    """Decode JSON that a client has sent, as `read_json` does. Raises InvalidRequest."""
     if b"\\u0000" in body:
         body = _NUL.sub(rb"\1\\u2400", body)
     try:
@@ -138,7 +143,11 @@ def _refuse_extremes(value: Any, *, numbers: bool) -> None:
 
 def read_body(request: HttpRequest, model: type[BaseModel]) -> Any:
     """Parse a request's body as a value of ``model``. Raises InvalidRequest naming the field."""
-    value = read_json(request)
+    return validated(read_json(request), model)
+
+
+def validated(value: Any, model: type[BaseModel]) -> Any:
+    """Parse decoded JSON as a value of ``model``. Raises InvalidRequest naming the field."""
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.", code="invalid_json")
     try:

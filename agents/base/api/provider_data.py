@@ -18,9 +18,14 @@ HEADER = "X-LlamaStack-Provider-Data"
 
 
 def provider_data(request: HttpRequest) -> dict[str, Any]:
-    """Decode the header. A value that is no JSON object counts as absent, as it does upstream: clients send it
+    """Decode the header of a request. Raises InvalidRequest."""
+    return read_provider_data(request.headers.get(HEADER, ""))
+
+
+def read_provider_data(raw: str) -> dict[str, Any]:
+    """Decode the header's value. One that is no JSON object counts as absent, as it does upstream: clients send it
     with every request. Raises InvalidRequest for headers in it that could not be sent."""
-    value = _decoded(request.headers.get(HEADER, ""))
+    value = _decoded(raw)
     by_url = value.get(HEADERS_KEY) or {}
     if not isinstance(by_url, dict):
         raise InvalidRequest(f"{HEADER}: {HEADERS_KEY} must be an object of URLs.", param=HEADER)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 
 import msgspec
@@ -13,31 +13,14 @@ from agents.base import sse
 from agents.base.api.negotiation import json_response
 from agents.base.api.views import stream
 from agents.base.errors import AgentsError, NotFound, type_of
-from agents.record import live
-from agents.record.schemas.events import LAST_ORDINAL, Entry, ErrorInfo, TurnEnded
+from agents.record.schemas.events import Entry, ErrorInfo, TurnEnded
+from agents.responses.runner.entries import Batches, entries_of
 from agents.responses.runner.responses import StartedResponse
 from agents.responses.wire.responses import response_json
 from agents.responses.wire.stream import ResponseStream
 
 FIRST_BYTE_DELAY_S = 0.1
 """How long the first byte of a stream is delayed for an endpoint's error that the model does not exist."""
-
-Batches = AsyncGenerator[Sequence[Entry], None]
-
-
-async def _entries(started: StartedResponse) -> Batches:
-    """Yield a response's entries from its first event on; an empty batch is a keep-alive."""
-    if started.loop is None:
-        async for batch in live.follow(
-            started.turn, (started.first_seq - 1, LAST_ORDINAL), until_response=started.first_seq
-        ):
-            yield batch
-        return
-    # a response that is not stored runs here, and ends when its reader disconnects
-    with started.hold_slot():
-        yield started.opening
-        async for entry in started.loop.events():
-            yield (entry,)
 
 
 def _frames(
@@ -50,13 +33,13 @@ def _frames(
 
 def frames(started: StartedResponse, after: int = -1) -> AsyncIterator[bytes]:
     """Yield the frames of a response after the one numbered ``after``, to its end."""
-    return _frames(started, after, _entries(started), ())
+    return _frames(started, after, entries_of(started), ())
 
 
 async def stream_answer(started: StartedResponse) -> HttpResponseBase:
     """Answer with the stream of a response that was just started. Raises NotFound before the first byte if its
     endpoint reports at once that the model does not exist."""
-    batches = _entries(started)
+    batches = entries_of(started)
     first: list[Sequence[Entry]] = []
     pending: asyncio.Task[Sequence[Entry]] | None = None
     deadline = asyncio.get_running_loop().time() + FIRST_BYTE_DELAY_S
@@ -106,7 +89,7 @@ def _missing_model(started: StartedResponse) -> NotFound:
 async def response_answer(started: StartedResponse) -> HttpResponseBase:
     """Answer with the response once it is over. A failed response is an error with the status of its cause."""
     encoder = ResponseStream(started.head)
-    async with aclosing(_entries(started)) as batches:
+    async with aclosing(entries_of(started)) as batches:
         async for batch in batches:
             encoder.feed(batch)
     if encoder.state.status == "failed" and encoder.error is not None:

@@ -94,13 +94,17 @@ def _target_after(actor: Actor, public_id: str) -> ResponseTarget:
         raise InvalidRequest(message, param="previous_response_id", code="response_in_progress")
     waits = record.is_last and record.turn_status == TurnStatus.AWAITING_INPUT
     if record.in_conversation and not waits:
-        return ResponseTarget(earlier=[_copied_item(row) for row in stored_items.up_to(record).walk()])
+        return ResponseTarget(earlier=copied_items(record))
     conversation = ids.openai(ids.Kind.SESSION, record.session) if record.in_conversation else None
     return ResponseTarget(record.session, conversation, record, record.turn if waits else None)
 
 
+def copied_items(record: ResponseRecord) -> list[NewItem]:
+    """Copy the items up to the end of a response for another session, with the same ids."""
+    return [_copied_item(row) for row in stored_items.up_to(record).walk()]
+
+
 def _copied_item(row: ItemSnapshot) -> NewItem:
-    """Copy an item of a conversation for a new session, with the same id."""
     return NewItem(ids.new_key(), row.body, msgspec.json.encode(items_of_row(row)))
 
 

@@ -33,6 +33,7 @@ from agents.record.schemas.content import (
 from agents.record.schemas.events import Event
 from agents.record.schemas.turns import MESSAGES
 from agents.record.store import history, read_turns, retries, start_turn, turns
+from agents.record.store.history import NewItem
 from agents.record.store.new_responses import NewResponse
 from agents.record.store.retries import Retry
 from agents.record.store.sessions import NewSession
@@ -66,7 +67,8 @@ class StartedResponse:
 @dataclass(frozen=True, slots=True)
 class ResponseRequest:
     """A request for a response: its actor, its parsed and raw body, and the caller's data for providers.
-    ``readable`` are its items with files replaced for the model, where there are files."""
+    ``readable`` are its items with files replaced for the model, where there are files; ``earlier`` the items before
+    it where they are not those of a stored response."""
 
     actor: Actor
     body: CreateResponse
@@ -74,6 +76,7 @@ class ResponseRequest:
     retry: Retry | None
     provider_data: Mapping[str, Any]
     readable: Sequence[Any] | None = None
+    earlier: Sequence[NewItem] | None = None
 
 
 def begin_response(service: Service, request: ResponseRequest) -> StartedResponse:
@@ -95,8 +98,10 @@ def begin_response(service: Service, request: ResponseRequest) -> StartedRespons
 
 
 def _start_for_input(service: Service, request: ResponseRequest) -> StartedResponse:
-    target = input.target_of(request.actor, request.body)
     parsed = input.parse_input(request.body.input, request.readable)
+    if request.earlier is not None:
+        return _resume_or_start(service, request, ResponseTarget(earlier=request.earlier), parsed)
+    target = input.target_of(request.actor, request.body)
     if target.session is None and request.body.store:
         target, parsed = continuation.find_continuation(request.actor, parsed) or (target, parsed)
     try:
@@ -151,7 +156,7 @@ def _start(service: Service, request: ResponseRequest, target: ResponseTarget, p
     if not body.store:
         loop.with_history(_history(target, session, None, parsed))
         hold_slot = partial(service.runner.slots.hold, request.actor)
-        head = _head(request, target)
+        head = new_head(request, target.conversation)
         return StartedResponse(head, turn, 0, opening=loop.open(), loop=loop, hold_slot=hold_slot)
     with service.place(request.actor, None, needs_caller=_needs_caller(request)) as place:
         return _store(service, request, target, parsed, loop, place)
@@ -165,7 +170,7 @@ def _store(
     loop: Loop,
     place: Place,
 ) -> StartedResponse:
-    body, run, queued, head = request.body, loop.run, place.queued, _head(request, target)
+    body, run, queued, head = request.body, loop.run, place.queued, new_head(request, target.conversation)
     opening = loop.open(queued=queued)
     new = NewTurn(
         key=run.turn,
@@ -190,8 +195,9 @@ def _store(
     return StartedResponse(replace(head, created_at=opening[0].at), run.turn, 0, queued)
 
 
-def _head(request: ResponseRequest, target: ResponseTarget) -> ResponseHead:
-    settings = settings_json(request.body, conversation=target.conversation)
+def new_head(request: ResponseRequest, conversation: str | None = None) -> ResponseHead:
+    """Return the head of a response that begins now."""
+    settings = settings_json(request.body, conversation=conversation)
     seal = reasoning.seal_for(request.actor, request.body.include)
     return ResponseHead(ids.new_key(), ids.now_us(), settings, seal)
 
@@ -269,7 +275,7 @@ def _resume(
     run = response_run(service, request, turn_target.key, turn_target.session, answers.other_input.messages)
     messages = MESSAGES.validate_json(value.input_messages)
     run = replace(run, resume=resume, input_messages=messages, trace=tracing.parse(value.traceparent))
-    loop, head = Loop(run), _head(request, target)
+    loop, head = Loop(run), new_head(request, target.conversation)
     opening = loop.open()
     new_response = _new_response(request, head, parsed)
     resumption = Resumption(

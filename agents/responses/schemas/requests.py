@@ -174,6 +174,17 @@ class CreateResponse(Wire):
         return [guardrail if isinstance(guardrail, str) else guardrail.type for guardrail in self.guardrails]
 
 
+class WarmUpResponse(CreateResponse):
+    """A request that is only remembered, for the next one to go on from: it may have no input yet."""
+
+    input: Input = []
+
+    @field_validator("input")
+    @classmethod
+    def _check_input(cls, value: Any) -> Any:
+        return value
+
+
 def checked_metadata(value: dict[str, str]) -> dict[str, str]:
     """Check metadata. Raises ValueError beyond OpenAI's limits: 16 pairs, keys of 64 and values of 512
     characters."""

@@ -73,12 +73,16 @@ class ResponseStream:
 
     def feed(self, entries: Iterable[Entry]) -> bytes:
         """Return the frames of these entries, joined; empty when none of them has a frame."""
+        return b"".join(self.frames(entries))
+
+    def frames(self, entries: Iterable[Entry]) -> list[bytes]:
+        """Return the frames of these entries."""
         for entry in entries:
             if isinstance(entry, Delta):
                 self._add_delta(entry)
             else:
                 self._add_event(entry)
-        out, self._out = b"".join(self._out), []
+        out, self._out = self._out, []
         return out
 
     # ---------------------------------------------------------------------------------------- frames
@@ -87,9 +91,11 @@ class ResponseStream:
         """Number a frame, and append it unless its reader has seen it."""
         number, self._number = self._number, self._number + 1
         if number > self._after:
-            self._out.append(
-                b'event: %b\ndata: {"type":"%b",%b,"sequence_number":%d}\n\n' % (kind, kind, fields, number)
-            )
+            self._out.append(self.frame(kind, fields, number))
+
+    def frame(self, kind: bytes, fields: bytes, number: int) -> bytes:
+        """Return a frame as a server-sent event."""
+        return b'event: %b\ndata: {"type":"%b",%b,"sequence_number":%d}\n\n' % (kind, kind, fields, number)
 
     def item_event(self, kind: bytes, index: int, item: JSON) -> None:
         self.send(kind, b'"output_index":%d,"item":%b,%b' % (index, encode(item), self.of_response))
@@ -340,6 +346,25 @@ class ResponseStream:
         )
         name = "incomplete" if status in ("incomplete", "cancelled") else status
         self._send_response(f"response.{name}".encode())
+
+
+class SocketStream(ResponseStream):
+    """The messages of one response on a socket: the same events as JSON objects, each with the ``lane`` that its
+    request named."""
+
+    def __init__(self, head: ResponseHead, lane: str | None) -> None:
+        super().__init__(head)
+        self._lane = b"" if lane is None else b',"stream_id":%b' % encode(lane)
+
+    def frame(self, kind: bytes, fields: bytes, number: int) -> bytes:
+        return b'{"type":"%b",%b,"sequence_number":%d%b}' % (kind, fields, number, self._lane)
+
+    def warmed_up(self, at_us: int) -> list[bytes]:
+        """Return the messages of a request that is only to be remembered: it begins and is completed."""
+        self._send_response(b"response.created")
+        self.state = ResponseState("completed", (), at_us, Usage())
+        self._send_response(b"response.completed")
+        return self.frames(())
 
 
 MAX_HELD_CHARS = 1024

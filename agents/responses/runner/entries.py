@@ -1,0 +1,26 @@
+"""The entries of a response that was just started, wherever it runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+
+from agents.record import live
+from agents.record.schemas.events import LAST_ORDINAL, Entry
+from agents.responses.runner.responses import StartedResponse
+
+Batches = AsyncGenerator[Sequence[Entry], None]
+
+
+async def entries_of(started: StartedResponse) -> Batches:
+    """Yield a response's entries from its first event on; an empty batch is a keep-alive."""
+    if started.loop is None:
+        async for batch in live.follow(
+            started.turn, (started.first_seq - 1, LAST_ORDINAL), until_response=started.first_seq
+        ):
+            yield batch
+        return
+    # a response that is not stored runs here, and ends when its reader disconnects
+    with started.hold_slot():
+        yield started.opening
+        async for entry in started.loop.events():
+            yield (entry,)

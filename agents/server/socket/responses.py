@@ -1,0 +1,113 @@
+"""The WebSocket of OpenAI's Responses API: who may open it, how long it stays, and its messages in and out."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
+
+from channels.consumer import AsyncConsumer
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from agents.base import metrics, rights, shares
+from agents.base.access import Actor, require
+from agents.base.api.authentication import actor_of_header, refuse, reidentifier
+from agents.base.api.provider_data import HEADER, read_provider_data
+from agents.base.errors import AgentsError, InvalidRequest
+from agents.base.open_streams import streams
+from agents.base.reading import read
+from agents.base.schemas.identity import TokenRequest
+from agents.base.shares import Slot
+from agents.responses.runner.socket import ResponseSocket, error_message
+from agents.server.socket.guard import header
+
+LIFETIME_S = 3600.0
+"""How long a socket is open; OpenAI's closes after an hour too."""
+MAX_MESSAGES_PER_S = 50
+OVER, FORBIDDEN = 1000, 1008
+
+
+class ResponsesConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels has no types
+    """``/v1/responses``."""
+
+    _slot: Slot | None = None
+    _access_watch: rights.AccessWatch | None = None
+    _end: asyncio.Task[None] | None = None
+
+    async def connect(self) -> None:
+        self._second, self._received = 0, 0
+        authorization = header(self.scope, b"authorization")
+        token_request = TokenRequest(self.scope["path"])
+        try:
+            actor: Actor = await read(actor_of_header, authorization, token_request)
+            if actor.is_anonymous:
+                raise refuse(actor)
+            require(actor, "run")
+            provider_data = read_provider_data(header(self.scope, HEADER.lower().encode()))
+            self._slot = streams.enter(actor.caller)
+        except AgentsError as error:
+            await _refuse(self, error.status, error.message)
+            return
+        metrics.reader_came("socket")
+        shares.caller.set(actor.caller)
+        self._socket = ResponseSocket(actor, provider_data, self._send_all)
+        reidentify = reidentifier(authorization, lambda: token_request)
+        self._access_watch = rights.watch(actor, self._on_lost, reidentify=reidentify)
+        await self.accept()
+        self._end = asyncio.create_task(self._close_in_time())
+
+    async def disconnect(self, code: int) -> None:
+        if self._slot is None:
+            return
+        self._socket.close()
+        streams.leave(self._slot)
+        metrics.reader_left("socket")
+        if self._end is not None:
+            self._end.cancel()
+        if self._access_watch is not None:
+            rights.unwatch(self._access_watch)
+
+    def _on_lost(self) -> None:
+        """Close the socket when its actor loses its rights."""
+        self._socket.close()
+        self._closing = asyncio.create_task(self.close(FORBIDDEN, "The key is no longer valid."))
+
+    async def _close_in_time(self) -> None:
+        await asyncio.sleep(LIFETIME_S)
+        await self._socket.finish()
+        message = "This socket has been open for as long as one may be; open another."
+        await self._send_all([error_message(InvalidRequest(message, code="websocket_connection_limit_reached"))])
+        await self.close(OVER)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._received = second, 0
+        self._received += 1
+        if self._received > MAX_MESSAGES_PER_S:
+            self._socket.close()
+            await self.close(FORBIDDEN, "Too many messages.")
+            return
+        try:
+            if text_data is None:
+                raise InvalidRequest("Messages are JSON as text, not bytes.", code="invalid_event")
+            self._socket.receive(text_data)
+        except AgentsError as error:
+            await self._send_all([error_message(error)])
+
+    async def _send_all(self, messages: Sequence[bytes]) -> None:
+        with contextlib.suppress(RuntimeError):  # the socket closed meanwhile
+            await AsyncConsumer.send(self, {"type": "websocket.send", "texts": messages})
+
+
+class NoSocket(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels has no types
+    """Where there is no socket."""
+
+    async def connect(self) -> None:
+        await _refuse(self, 404, "There is no WebSocket here.")
+
+
+async def _refuse(consumer: AsyncConsumer, status: int, reason: str) -> None:
+    """Refuse a handshake with a status of HTTP."""
+    await AsyncConsumer.send(consumer, {"type": "websocket.close", "status": status, "reason": reason})
