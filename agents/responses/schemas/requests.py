@@ -106,7 +106,7 @@ class CreateResponse(Wire):
     top_p: float | None = Field(default=None, ge=0, le=1)
     presence_penalty: float | None = Field(default=None, ge=-2, le=2)
     frequency_penalty: float | None = Field(default=None, ge=-2, le=2)
-    top_logprobs: Annotated[int, Field(ge=0, le=20), null_is(0)] = 0
+    top_logprobs: Annotated[int, Field(ge=0, le=20, json_schema_extra={"maximum": 0}), null_is(0)] = 0
     max_output_tokens: int | None = Field(default=None, ge=16)
     max_tool_calls: int | None = Field(default=None, ge=1)
     max_infer_iters: Annotated[int, Field(ge=1, le=1000), null_is(10)] = 10

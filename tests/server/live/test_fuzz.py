@@ -63,6 +63,9 @@ UNSAID = {
     r"takes texts, not tokens|^model: |^provider_id: |have no embedding here": "depends on what the server has",
     r"more than half of": "a number that depends on another",
     r"^filters\b": "a filter is read by hand, so that one refusal names the place in it",
+    r"^tool_choice: |two tools named": "tools of the same request, their names and a choice among them",
+    r"grammar|not a regular expression": "a grammar has a grammar",
+    r"^No tool call found|call_id: missing": "an answer to a call of the same input",
     r"characters|KiB|bytes": "lengths in bytes, or of a value as JSON",
     r"twice|more than once|two documents": "ids that are not to be the same in objects that differ",
 }
