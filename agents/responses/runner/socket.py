@@ -66,12 +66,15 @@ class ResponseSocket:
     def __init__(self, actor: Actor, provider_data: Mapping[str, Any], send: Send) -> None:
         self._actor, self._provider_data, self._send = actor, provider_data, send
         self._lanes: dict[str | None, _Lane] = {}
+        self._is_over = False
 
     def receive(self, text: str) -> None:
         """Take a message of the client. Raises AgentsError."""
         message = negotiation.decode_json(text.encode(errors="surrogatepass"))
         if not isinstance(message, dict) or message.get("type") != "response.create":
             raise InvalidRequest("type: say response.create.", param="type", code="invalid_event")
+        if self._is_over:
+            raise over()
         lane = self._lane(message.get("stream_id"))
         if sum(len(one.waiting) for one in self._lanes.values()) >= MAX_WAITING:
             raise RateLimited(f"{MAX_WAITING} requests wait on this socket already.", code="too_many_requests")
@@ -87,7 +90,8 @@ class ResponseSocket:
                 lane.task.cancel()
 
     async def finish(self) -> None:
-        """Wait until nothing is worked on; what waits is not begun."""
+        """Wait until nothing is worked on; what waits is not begun, and nothing more is taken."""
+        self._is_over = True
         tasks = []
         for lane in self._lanes.values():
             lane.waiting.clear()
@@ -172,6 +176,12 @@ class ResponseSocket:
         own = input.parse_input(request.body.input, request.readable).rows
         said = [input.row_of(_ITEM.validate_json(item)) for item in output]
         lane.response, lane.items = response, [*(request.earlier or ()), *own, *said]
+
+
+def over() -> AgentsError:
+    """Return the error of a socket that has been open for as long as one may be."""
+    message = "This socket has been open for as long as one may be; open another."
+    return InvalidRequest(message, code="websocket_connection_limit_reached")
 
 
 def _is_warm_up(message: Mapping[str, Any]) -> bool:

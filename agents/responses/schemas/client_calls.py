@@ -36,13 +36,15 @@ def own_name(function: str, namespace: str | None) -> str:
 class CallForm:
     """What the items of a kind of call look like. ``fields`` returns the item's own fields for a call's arguments,
     which a model may have got wrong; ``arguments`` those arguments for an item that a client has sent; ``result``
-    what a model is told of the client's answer."""
+    what a model is told of the client's answer; ``answer`` the answer's own fields where somebody gave it as a text,
+    such as on a page."""
 
     item_type: str
     id_prefix: str
     fields: Callable[[JSON | str], JSON]
     arguments: Callable[[JSON], JSON]
     result: Callable[[JSON], str | list[ContentItem]]
+    answer: Callable[[str], JSON] = lambda text: {"output": text}
 
     @property
     def output_type(self) -> str:
@@ -164,17 +166,30 @@ def _content(part: JSON) -> ContentItem | None:
     return ImageItem(image=ImageData(url=Url(uri=url))) if isinstance(url, str) and url else None
 
 
+def _shell_answer(text: str) -> JSON:
+    return {"output": [{"stdout": text, "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]}
+
+
+def _search_answer(text: str) -> JSON:
+    return {"execution": "client", "tools": []}
+
+
 FORMS: Mapping[ClientToolKind, CallForm] = {
     "custom": CallForm(
         "custom_tool_call", "ctc", _custom_fields, lambda item: {"input": item.get("input")}, _custom_result
     ),
     "local_shell": CallForm("local_shell_call", "lsh", _local_shell_fields, _action, _plain_result),
-    "shell": CallForm("shell_call", "sh", _shell_fields, _action, _shell_result),
+    "shell": CallForm("shell_call", "sh", _shell_fields, _action, _shell_result, _shell_answer),
     "apply_patch": CallForm(
         "apply_patch_call", "apc", _patch_fields, lambda item: _object(item.get("operation")), _patch_result
     ),
     "tool_search": CallForm(
-        "tool_search_call", "tsc", _search_fields, lambda item: _object(item.get("arguments")), _search_result
+        "tool_search_call",
+        "tsc",
+        _search_fields,
+        lambda item: _object(item.get("arguments")),
+        _search_result,
+        _search_answer,
     ),
 }
 KIND_OF_CALL: Mapping[str, ClientToolKind] = {form.item_type: kind for kind, form in FORMS.items()}

@@ -69,8 +69,9 @@ def _output_item(row: ItemSnapshot, step: StepSnapshot) -> JSON:
     status = "completed" if step.status == "completed" else "incomplete"
     if said := (answers[0].get("metadata") or {}).get(OUTPUT_KEY):
         return {"status": status, **said, **head}
-    kind = FORMS[detail["kind"]].output_type if detail.get("kind") else "function_call_output"
-    return {"type": kind, **head, "output": message["content"], "status": status}
+    if kind := detail.get("kind"):
+        return {"type": FORMS[kind].output_type, "status": status, **head, **FORMS[kind].answer(message["content"])}
+    return {"type": "function_call_output", **head, "output": message["content"], "status": status}
 
 
 def without_item(row: ItemSnapshot, item_id: str) -> RemainingItems | None:

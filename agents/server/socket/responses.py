@@ -19,7 +19,7 @@ from agents.base.open_streams import streams
 from agents.base.reading import read
 from agents.base.schemas.identity import TokenRequest
 from agents.base.shares import Slot
-from agents.responses.runner.socket import ResponseSocket, error_message
+from agents.responses.runner.socket import ResponseSocket, error_message, over
 from agents.server.socket.guard import header
 
 LIFETIME_S = 3600.0
@@ -76,8 +76,7 @@ class ResponsesConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channe
     async def _close_in_time(self) -> None:
         await asyncio.sleep(LIFETIME_S)
         await self._socket.finish()
-        message = "This socket has been open for as long as one may be; open another."
-        await self._send_all([error_message(InvalidRequest(message, code="websocket_connection_limit_reached"))])
+        await self._send_all([error_message(over())])
         await self.close(OVER)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
