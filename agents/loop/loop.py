@@ -32,7 +32,7 @@ class Loop:
         run, opening = self.run, self.progress.opening()
         if run.resume:
             return [opening, *self._end_pending(run.resume)]
-        if queued or run.input_shields or run.retriever or run.documents or run.tool_sources:
+        if queued or run.input_shields or run.retriever or run.documents or run.tool_sources or run.left_out:
             return [opening]
         return [opening, steps.begin_inference(self.progress)]
 
