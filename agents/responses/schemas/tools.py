@@ -247,7 +247,10 @@ def tools_of(value: Any) -> list[ResponseTool]:
 
 
 def _check_tools(value: list[Any]) -> list[Any]:
-    tools_of(value)
+    """Check tools that come as items, which are stored as they came. Raises ValueError for secrets among them."""
+    for tool in tools_of(value):
+        if isinstance(tool, McpToolParam) and (tool.headers or tool.authorization):
+            raise ValueError("items are stored: put a server with headers or authorization into the request's tools")
     return value
 
 

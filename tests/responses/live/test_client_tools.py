@@ -201,6 +201,22 @@ def test_tools_may_come_as_an_item_of_the_input(client: OpenAI) -> None:
     assert [item.to_dict()["namespace"] for item in response.output] == ["clock"]
 
 
+def test_secrets_of_a_server_do_not_come_as_items(caller: Caller) -> None:
+    """Items are stored, and secrets are not."""
+    server = {"type": "mcp", "server_label": "lab", "server_url": "http://localhost:1/mcp"}
+    for secret in ({"authorization": "hush"}, {"headers": {"X-Key": "hush"}}):
+        for kind in ("additional_tools", "tool_search_output"):
+            item = {"type": kind, "role": "developer", "call_id": "c", "tools": [{**server, **secret}]}
+            for path, body in (
+                ("/v1/responses", {"model": MODEL, "input": [item, said("Hello")]}),
+                ("/v1/conversations", {"items": [item]}),
+            ):
+                answer = caller.post(path, body)
+                assert answer.status == 400, answer.body
+                assert b"items are stored" in answer.body
+                assert b"hush" not in answer.body
+
+
 def test_a_tool_that_nobody_here_can_run_is_left_out_with_a_note(client: OpenAI, caller: Caller) -> None:
     tools: Any = [
         {"type": "image_generation"},
