@@ -69,6 +69,19 @@ class Caller:
             events = list(stream)
             return events, getattr(stream, name)()
 
+    async def over_a_socket(self, **more: Any) -> Any:
+        """A response that is asked for over a socket."""
+        helper = self._method("responses.connect")()
+        if hasattr(helper, "__aenter__"):
+            async with helper as connection:
+                await connection.response.create(**more)
+                async for event in connection:
+                    if event.type == "response.completed":
+                        return event.response
+        with helper as connection:
+            connection.response.create(**more)
+            return next(event.response for event in connection if event.type == "response.completed")
+
 
 async def _responses(call: Caller) -> None:
     made = await call.ask("responses.create", model=MODEL, input="!script\nsay Hello.")
@@ -77,6 +90,7 @@ async def _responses(call: Caller) -> None:
     events, final = await call.final("responses.stream", model=MODEL, input="!script\nsay one two")
     assert final.output_text == "one two"
     assert "".join(event.delta for event in events if event.type == "response.output_text.delta") == "one two"
+    assert (await call.over_a_socket(model=MODEL, input="!script\nsay Hello.")).output_text == "Hello."
     parsed = await call.ask("responses.parse", model=MODEL, input="A kettle", text_format=Kettle)
     assert isinstance(parsed.output_parsed, Kettle)
     assert len((await call.ask("responses.input_items.list", made.id)).data) == 1
@@ -152,6 +166,9 @@ async def walk(client: OpenAI | AsyncOpenAI, *parts: Walk) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", [OpenAI, AsyncOpenAI])
+@pytest.mark.filterwarnings(
+    "ignore:connect.. must be used as a context manager"
+)  # how OpenAI's client uses its library
 def test_every_method_that_is_claimed_works(
     server: ServerProcess, guarded: ServerProcess, kind: type[OpenAI] | type[AsyncOpenAI]
 ) -> None:

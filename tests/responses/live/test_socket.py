@@ -265,11 +265,13 @@ def test_a_model_that_fails_fails_the_response(socket: Socket) -> None:
     assert text(socket.response(input=script("say Ok."))) == "Ok."
 
 
-def test_a_message_larger_than_a_body_closes_the_socket(socket: Socket) -> None:
+def test_a_message_larger_than_a_body_closes_the_socket(server: ServerProcess, socket: Socket) -> None:
     with pytest.raises(ConnectionClosed) as closed:
         socket.error(input="x" * (9 * 1024 * 1024))
-    assert closed.value.rcvd is not None
-    assert closed.value.rcvd.code == 1009
+    # a client that is still sending then may be cut off before it reads why
+    assert closed.value.rcvd is None or closed.value.rcvd.code == 1009
+    with opened(server) as other:
+        assert text(other.response(input=script("say Ok."))) == "Ok."
 
 
 @pytest.mark.parametrize("path", ["/", "/nope", "/v1/agents", "/v1/responses/", "/v1/responses/resp_1", "/ws/nope"])
