@@ -67,17 +67,19 @@ def _keys() -> tuple[str, ...]:
 @lru_cache(maxsize=4)
 def _cipher(keys: tuple[str, ...]) -> Any:
     from cryptography.fernet import Fernet, MultiFernet
-    from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-    derived = [HKDF(SHA256(), 32, salt=None, info=_PURPOSE).derive(key.encode()) for key in keys]
-    return MultiFernet([Fernet(base64.urlsafe_b64encode(key)) for key in derived])
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(_derived(key, 32, _PURPOSE))) for key in keys])
 
 
 @lru_cache(maxsize=4)
 def _text_ciphers(keys: tuple[str, ...]) -> list[Any]:
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+
+    return [AESSIV(_derived(key, 64, _TEXT_PURPOSE)) for key in keys]
+
+
+def _derived(key: str, size: int, purpose: bytes) -> bytes:
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-    return [AESSIV(HKDF(SHA256(), 64, salt=None, info=_TEXT_PURPOSE).derive(key.encode())) for key in keys]
+    return HKDF(SHA256(), size, salt=None, info=purpose).derive(key.encode())

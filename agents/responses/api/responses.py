@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -20,7 +20,7 @@ from agents.base.api.lists import array, list_json
 from agents.base.api.negotiation import json_response
 from agents.base.api.parameters import QUERY
 from agents.base.api.provider_data import provider_data
-from agents.base.api.views import ApiView, Awaited, answer, stream
+from agents.base.api.views import ApiView, Awaited, answer, query_list, stream
 from agents.base.errors import Conflict, InvalidRequest
 from agents.base.reading import read
 from agents.base.store import portions
@@ -154,7 +154,7 @@ class ResponseDetail(ApiView):
     def get(self, request: Request, response_id: str) -> HttpResponseBase:
         record = responses.get(self.actor, response_id)
         params = request._request.GET
-        seal = reasoning.seal_for(self.actor, _included(params))
+        seal = reasoning.seal_for(self.actor, _included(request._request))
         if not _is_true(params.get("stream", "")):
             return _response_answer(record, seal)
         after = _starting_after(params.get("starting_after", ""))
@@ -166,11 +166,10 @@ class ResponseDetail(ApiView):
         return answer(Deleted(id=response_id, object="response", deleted=True))
 
 
-def _included(params: QueryDict) -> list[str]:
-    """Return what is to be included: OpenAI's clients write ``include[]``. Raises InvalidRequest."""
-    names = [*params.getlist("include"), *params.getlist("include[]")]
+def _included(request: HttpRequest) -> list[str]:
+    """Return what is to be included. Raises InvalidRequest."""
     try:
-        return checked_include(names)
+        return checked_include(query_list(request, "include") or [])
     except ValueError as error:
         raise InvalidRequest(f"include: {error}", param="include") from None
 

@@ -168,9 +168,7 @@ class ClientAnswers:
 def client_answers(parsed: ParsedInput, awaited: Sequence[AwaitedCall], *, required: bool) -> ClientAnswers | None:
     """Return the answers to the calls of a waiting turn; None where the input has none and none is ``required``.
     Raises InvalidRequest, with OpenAI's message, if some are missing."""
-    outputs = {
-        item.answers: item for item in parsed.readable if isinstance(item, FunctionOutputItem | ClientOutputItem)
-    }
+    outputs = {item.called: item for item in parsed.readable if isinstance(item, FunctionOutputItem | ClientOutputItem)}
     for call in awaited:  # OpenAI's client names a call of its shell by the item
         if (by_item := outputs.get(ids.part("lsh", ids.Kind.STEP, call.step))) is not None:
             outputs[ToolCall.model_validate_json(call.call).call_id] = by_item
@@ -233,13 +231,13 @@ def _is_answer(item: Any, calls: Collection[str], requests: Collection[str]) -> 
     """Whether an item answers one of these calls, or one of these requests for approval."""
     if isinstance(item, ApprovalItem):
         return item.approval_request_id in requests
-    return isinstance(item, OUTPUT_ITEMS) and item.answers in calls
+    return isinstance(item, OUTPUT_ITEMS) and item.called in calls
 
 
 def check_outputs(parsed: ParsedInput, history: Sequence[bytes]) -> None:
     """Raise InvalidRequest, with OpenAI's message, for an output whose call was never made."""
     input_call_ids = {item.called for item in parsed.items if isinstance(item, FunctionCallItem | ClientCallItem)}
-    earlier_call_ids = [item.answers for item in parsed.outputs if item.answers not in input_call_ids]
+    earlier_call_ids = [item.called for item in parsed.outputs if item.called not in input_call_ids]
     called_ids = call_ids(history) if earlier_call_ids else ()
     unknown = [call_id for call_id in earlier_call_ids if call_id not in called_ids]
     if unknown:

@@ -239,7 +239,7 @@ def _without_secrets(request: ResponseRequest) -> bytes:
 def _history(target: ResponseTarget, session: int, first_item: int | None, parsed: ParsedInput) -> list[bytes]:
     """Return the history before a turn: the path to the response it continues, or its full session. After
     deletions only complete pairs of call and answer remain in it."""
-    after, answered_calls = target.after, {output.answers for output in parsed.outputs}
+    after, answered_calls = target.after, {output.called for output in parsed.outputs}
     if target.session is None:
         return paired_history(history.messages(item.body for item in target.earlier), answered_calls)
     if after is not None and (after.branched or not after.ends_its_session):

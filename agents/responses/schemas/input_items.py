@@ -8,7 +8,7 @@ listings) are stored and not sent to the model.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import msgspec
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
@@ -98,33 +98,37 @@ class FunctionOutputItem(_LosslessItem):
     id: str | None = None
 
     @property
-    def answers(self) -> str:
-        """The id of the call."""
+    def called(self) -> str:
         return self.call_id
 
 
-class ClientCallItem(_LosslessItem):
-    """A call of one of OpenAI's tools that the client runs."""
+class _ItemOfCall(_LosslessItem):
+    """An item of a call other than a function's; one may name the call by an item's id alone."""
 
-    type: Literal["custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call"]
     call_id: str | None = Field(default=None, max_length=200)
     id: str | None = None
 
     @property
     def called(self) -> str:
-        """The id by which its output names the call."""
+        """The id of the call that it makes or answers."""
         return self.call_id or self.id or ""
 
     @model_validator(mode="after")
-    def _check_call(self) -> ClientCallItem:
+    def _check_call(self) -> Self:
         if not self.called:
             raise ValueError("call_id: missing")
         return self
 
 
-class ClientOutputItem(_LosslessItem):
-    """The client's output of such a call. That of a `local_shell_call` may name the call by its item's id alone; a
-    search answers with ``tools``."""
+class ClientCallItem(_ItemOfCall):
+    """A call of one of OpenAI's tools that the client runs."""
+
+    type: Literal["custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call"]
+
+
+class ClientOutputItem(_ItemOfCall):
+    """The client's output of such a call. That of a `local_shell_call` has no call's id in OpenAI's type; a search
+    answers with ``tools``."""
 
     type: Literal[
         "custom_tool_call_output",
@@ -133,20 +137,7 @@ class ClientOutputItem(_LosslessItem):
         "apply_patch_call_output",
         "tool_search_output",
     ]
-    call_id: str | None = Field(default=None, max_length=200)
-    id: str | None = None
     tools: RawTools | None = None
-
-    @property
-    def answers(self) -> str:
-        """The id of the call, or of its item."""
-        return self.call_id or self.id or ""
-
-    @model_validator(mode="after")
-    def _check_call(self) -> ClientOutputItem:
-        if not self.answers:
-            raise ValueError("call_id: missing")
-        return self
 
 
 class AdditionalToolsItem(_LosslessItem):
@@ -282,7 +273,7 @@ def messages_of(item: Any) -> list[TurnMessage]:
             return [_client_call(item)]
         case ClientOutputItem():
             form = FORMS[KIND_OF_OUTPUT[item.type]]
-            return [ToolResponseMessage(call_id=item.answers, content=form.result(item.model_dump()))]
+            return [ToolResponseMessage(call_id=item.called, content=form.result(item.model_dump()))]
         case OtherItem():
             return _call_and_result(item)
         case _:

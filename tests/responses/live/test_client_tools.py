@@ -189,7 +189,8 @@ def test_tools_that_a_search_has_found_are_offered(client: OpenAI) -> None:
     tool, call, _, answer = CALLS["tool_search"]
     lines = script(call, "then", 'call weather {"city": "Rome"}', "then", "say Sunny.")
     response = client.responses.create(model=MODEL, input=lines, tools=[tool])
-    found: Any = {**answer, "call_id": response.output[0].call_id}  # type: ignore[union-attr]  # a call
+    searched: Any = response.output[0]
+    found: Any = {**answer, "call_id": searched.call_id}
     second = go_on(client, response, [tool], found)
     assert [item.to_dict()["name"] for item in second.output] == ["weather"]
 
@@ -268,11 +269,11 @@ def test_one_may_be_chosen(client: OpenAI, tool: Any, choice: Any) -> None:
 
 
 def test_tools_of_one_name_in_two_namespaces_are_two(client: OpenAI) -> None:
-    other = {**CLOCK, "name": "calendar"}
+    other, twice = {**CLOCK, "name": "calendar"}, list[Any]((CLOCK, CLOCK))
     _, item = called(client, [CLOCK, other], 'call calendar__sleep {"seconds": "3"}')
     assert (item.name, item.namespace) == ("sleep", "calendar")
     with pytest.raises(openai.BadRequestError, match="two tools named 'clock__sleep'"):
-        client.responses.create(model=MODEL, input="Hello", tools=[CLOCK, CLOCK])  # type: ignore[list-item]  # dicts
+        client.responses.create(model=MODEL, input="Hello", tools=twice)
 
 
 @pytest.mark.parametrize(
@@ -297,6 +298,7 @@ def test_a_tool_that_is_none_is_refused_with_the_reason(caller: Caller, tool: An
 
 
 def test_an_output_without_its_call_is_refused(client: OpenAI) -> None:
-    output: Any = {"type": "custom_tool_call_output", "call_id": "call_x", "output": "x"}
+    orphan: list[Any] = [said("Hello"), {"type": "custom_tool_call_output", "call_id": "call_x", "output": "x"}]
+    tools: list[Any] = [PATCH]
     with pytest.raises(openai.BadRequestError, match="No tool call found"):
-        client.responses.create(model=MODEL, input=[said("Hello"), output], tools=[PATCH])  # type: ignore[list-item]  # dicts
+        client.responses.create(model=MODEL, input=orphan, tools=tools)
