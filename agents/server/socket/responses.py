@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Sequence
+from http import HTTPStatus
 
 from channels.consumer import AsyncConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -47,7 +48,7 @@ class ResponsesConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channe
             provider_data = read_provider_data(header(self.scope, HEADER.lower().encode()))
             self._slot = streams.enter(actor.caller)
         except AgentsError as error:
-            await _refuse(self, error.status, error.message)
+            await _refuse(self, error.status)
             return
         metrics.reader_came("socket")
         shares.caller.set(actor.caller)
@@ -104,9 +105,10 @@ class NoSocket(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels has no
     """Where there is no socket."""
 
     async def connect(self) -> None:
-        await _refuse(self, 404, "There is no WebSocket here.")
+        await _refuse(self, 404)
 
 
-async def _refuse(consumer: AsyncConsumer, status: int, reason: str) -> None:
-    """Refuse a handshake with a status of HTTP."""
+async def _refuse(consumer: AsyncConsumer, status: int) -> None:
+    """Refuse a handshake with a status of HTTP; its reason is a line of headers, where no message of ours belongs."""
+    reason = HTTPStatus(status).phrase
     await AsyncConsumer.send(consumer, {"type": "websocket.close", "status": status, "reason": reason})

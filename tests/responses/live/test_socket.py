@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -286,6 +286,13 @@ def test_a_key_that_is_none_opens_nothing(server: ServerProcess) -> None:
     with pytest.raises(InvalidStatus) as refused, opened(server, Authorization="Bearer ask_nonsense"):
         pass
     assert refused.value.response.status_code == 401
+
+
+def test_who_is_nobody_opens_nothing(start_server: Callable[..., ServerProcess]) -> None:
+    locked = start_server(REQUIRE_LOGIN="1")
+    with pytest.raises(InvalidStatus) as refused, opened(locked):
+        pass
+    assert (refused.value.response.status_code, refused.value.response.reason_phrase) == (401, "Unauthorized")
 
 
 def test_a_page_of_another_site_opens_nothing(server: ServerProcess) -> None:
