@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
-from agents.loop import steps, tool_steps
+from agents.loop import compaction, steps, tool_steps
 from agents.loop.progress import RunProgress
 from agents.loop.replay import CallOutcome
 from agents.loop.run import PendingCall, Resume, Run
@@ -32,7 +32,8 @@ class Loop:
         run, opening = self.run, self.progress.opening()
         if run.resume:
             return [opening, *self._end_pending(run.resume)]
-        if queued or run.input_shields or run.retriever or run.documents or run.tool_sources or run.left_out:
+        prepares = run.input_shields or run.retriever or run.documents or run.tool_sources or run.left_out
+        if queued or prepares or run.compaction:
             return [opening]
         return [opening, steps.begin_inference(self.progress)]
 
@@ -62,6 +63,10 @@ class Loop:
         async for entry in self._prepare():
             yield entry
         while not progress.blocked and progress.error is None:
+            async for entry in self._compact():
+                yield entry
+            if self._sums_up_only or progress.error is not None:
+                break
             async for entry in steps.infer(progress):
                 yield entry
             next_round = progress.round + 1
@@ -75,6 +80,15 @@ class Loop:
             yield entry
 
     # ------------------------------------------------------------------------------------ the parts
+
+    @property
+    def _sums_up_only(self) -> bool:
+        return self.run.compaction is not None and self.run.compaction.is_only
+
+    async def _compact(self) -> AsyncIterator[Entry]:
+        if self._sums_up_only or compaction.is_due(self.progress):
+            async for entry in compaction.compact(self.progress):
+                yield entry
 
     async def _act(self, next_round: int) -> AsyncIterator[Entry]:
         """Run the calls of an inference. ``progress.round`` becomes ``next_round`` if another inference is to

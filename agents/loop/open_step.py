@@ -22,18 +22,24 @@ from agents.record.schemas.events import (
 
 @dataclass(slots=True)
 class OpenStep:
-    """The part of an open step received so far."""
+    """The part of an open step received so far; ``sums_up`` marks an inference that writes a summary."""
 
     started: StepStarted
     text: ChunkedText = field(default_factory=ChunkedText)
     reasoning: ChunkedText = field(default_factory=ChunkedText)
     model: str = ""
+    sums_up: bool = False
 
     def detail(self) -> StepDetail:
         """Return the detail to store for a step that did not finish."""
         if self.started.step_type == "inference":
             message = CompletionMessage(content=str(self.text), stop_reason="out_of_tokens")
-            return InferenceDetail(model_response=message, model=self.model, reasoning=str(self.reasoning))
+            return InferenceDetail(
+                model_response=message,
+                model=self.model,
+                reasoning=str(self.reasoning),
+                compaction="" if self.sums_up else None,
+            )
         return self.started.detail or OtherDetail(kind=self.started.step_type)
 
 

@@ -356,6 +356,7 @@ class RunProgress(RunMessages):
         self.run = replace(run, history=self.run.history, earlier=self.run.earlier, resume=resume)
         self.iterations, self.round = resume.iterations, resume.round
         self._made_calls, self._retrieved_context, self.message = [], "", None
+        self.was_compacted, self.tokens_left = False, 0
         return self.run
 
     # ------------------------------------------------------------------------------------- deltas

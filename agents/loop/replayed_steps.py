@@ -49,6 +49,8 @@ def is_cut(ended: StepEnded) -> bool:
 def _apply_effect(progress: RunProgress, detail: StepDetail, error: ErrorInfo | None) -> None:
     progress.error = error or progress.error
     match detail:
+        case InferenceDetail(compaction=str(), model_response=message):
+            progress.summed_up(message)
         case InferenceDetail(model_response=message):
             progress.message = message
             progress.iterations += 1

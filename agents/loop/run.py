@@ -57,6 +57,16 @@ class Resume:
 
 
 @dataclass(frozen=True, slots=True)
+class Compaction:
+    """When a run has the model sum up the conversation: before an inference of more than ``threshold`` tokens; or at
+    once, with nothing else after it (``is_only``). ``seal`` encrypts the summary for a client that keeps it."""
+
+    seal: Callable[[str], str]
+    threshold: int | None = None
+    is_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """The input of one response of a turn.
 
@@ -106,6 +116,7 @@ class Run:
     single_call: bool = False
     ends_with_client_calls: bool = False
     truncates: bool = False
+    compaction: Compaction | None = None
     tool_timeout_s: float = 60.0
     resumes: bool | None = None
     provider_data: Mapping[str, Any] = field(default_factory=dict, repr=False)

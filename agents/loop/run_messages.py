@@ -8,6 +8,7 @@ from dataclasses import replace
 from agents.loop.protocols.retrieval import PreparedDocuments
 from agents.loop.protocols.shields import ShieldInput
 from agents.loop.run import Run
+from agents.record.schemas.compaction import after_compaction
 from agents.record.schemas.content import (
     CompletionMessage,
     TurnMessage,
@@ -17,11 +18,14 @@ from agents.record.schemas.items import input_item, input_items, joined_calls, s
 
 
 class RunMessages:
-    """The messages of a run. ``message`` is the model's last one."""
+    """The messages of a run. ``message`` is the model's last one. ``was_compacted`` is set until the next inference
+    after a summary, ``tokens_left`` how many tokens the last summary left."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.message: CompletionMessage | None = None
+        self.was_compacted = False
+        self.tokens_left = 0
         self._items: list[bytes] = []
         self._retrieved_context = ""
         self._documents = PreparedDocuments()
@@ -49,11 +53,18 @@ class RunMessages:
         """Add messages that the caller sent with its answers."""
         self._items += input_items(messages)
 
+    def summed_up(self, summary: CompletionMessage) -> None:
+        """Note that a summary stands for what came before; it is the answer where nothing else was asked for."""
+        self.was_compacted = True
+        if self.run.compaction is not None and self.run.compaction.is_only:
+            self.message = summary
+
     def messages(self) -> list[bytes]:
         """Return the messages for the model: instructions, history, this turn's input, and its items so far."""
         run = self.run
         head = [system_item(run.instructions)] if run.instructions else []
-        return joined_calls([*head, *run.history, *self._input_items(), *run.earlier, *self._items])
+        said = after_compaction([*run.history, *self._input_items(), *run.earlier, *self._items])
+        return joined_calls([*head, *said])
 
     def _input_items(self) -> list[bytes]:
         messages = self.run.input_messages

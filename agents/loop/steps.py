@@ -222,7 +222,7 @@ async def infer(progress: RunProgress) -> AsyncIterator[Entry]:
         for event in apply_recorded_step(progress, recorded, started_step=started):
             yield event
         return
-    while (ended := take_stored_end(progress, started) or _end_cut(progress, started)) is not None:
+    while (ended := take_stored_end(progress, started) or end_cut(progress, started)) is not None:
         yield ended
         if not is_cut(ended):
             return
@@ -263,7 +263,7 @@ async def infer(progress: RunProgress) -> AsyncIterator[Entry]:
     )
 
 
-def _end_cut(progress: RunProgress, started: StepStarted) -> StepEnded | None:
+def end_cut(progress: RunProgress, started: StepStarted) -> StepEnded | None:
     """End an inference that was cut when its process was lost; None for any other. What it had typed is kept, and
     counted as one token for each part that had arrived: what the model was asked, nobody has told."""
     if not progress.stored.is_cut(started.step):

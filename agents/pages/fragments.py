@@ -82,6 +82,7 @@ _SPEAKERS = {
     "user": gettext_noop("user"),
     "tool": gettext_noop("tool"),
     "system": gettext_noop("system"),
+    "summary": gettext_noop("summary"),
     "developer": gettext_noop("developer"),
     "assistant": gettext_noop("assistant"),
 }

@@ -177,6 +177,8 @@ def _inference(
 def _inference_note(base: StepCard, detail: step_details.StoredInference | None, *, has_message: bool) -> str:
     if detail is None:
         return ""
+    if detail.compaction is not None:
+        return _("summed up what came before")
     if detail.finish_reason == "length":
         return _("cut at the limit of tokens")
     names = ", ".join(call.tool_name for call in detail.model_response.tool_calls)

@@ -59,6 +59,7 @@ class StoredInference(msgspec.Struct):
     model: str = ""
     finish_reason: str | None = None
     reasoning: str = ""
+    compaction: str | None = None
 
 
 class StoredToolRun(msgspec.Struct):

@@ -97,6 +97,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "ResponseCreate": {"model": "scripted/fast", "input": "hello", "conversation": "conv_nobodys"},
     "ConversationCreate": {"metadata": {"name": "by the matrix"}},
     "ConversationDetail": {"metadata": {"name": "by the matrix"}},
+    "ContextCompact": {"model": "scripted/fast", "input": "hello"},
+    "InputTokenCount": {"input": "hello"},
     "ConversationItems": {"items": [{"role": "user", "content": "by the matrix"}]},
     "CompletionCreate": {"model": "scripted/fast", "prompt": "hello"},
     "InferenceCompletion": {"model_id": "scripted/fast", "content": "hello"},

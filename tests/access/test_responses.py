@@ -44,6 +44,17 @@ def test_what_a_body_names_is_as_hidden_as_in_a_path(field: str, name: str, worl
 
 
 @pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("path", ["compact", "input_tokens"])
+def test_nobody_sums_up_or_counts_what_belongs_to_others(path: str, name: str, world: World) -> None:
+    who, client = world.who[name], Client(raise_request_exception=False)
+    for target in world.targets(["response_id"]):
+        body = json.dumps({"model": "scripted/fast", "previous_response_id": target.ids["response_id"]})
+        answer = client.post(f"/v1/responses/{path}", body, "application/json", headers=who.headers)
+        assert answer.status_code == api_status(who, RUN, target, 200), target.name
+        assert leaks(told(answer), who, world, body) == [], target.name
+
+
+@pytest.mark.parametrize("name", FEW)
 def test_lists_tell_only_of_what_is_seen(name: str, world: World) -> None:
     who, client = world.who[name], Client(raise_request_exception=False)
     queries = ["", "?q=zebra", "?order=asc&limit=100", "?model=zebra+kanariegreen7f3a9"]

@@ -20,7 +20,7 @@ from agents.loop.inference.scripted import ScriptedEndpoint
 from agents.loop.loop import Loop
 from agents.loop.protocols.retrieval import RetrievedContext
 from agents.loop.protocols.tools import InDoubtRule, Repeat, ToolContext, ToolResult
-from agents.loop.run import PendingCall, Resume, Run
+from agents.loop.run import Compaction, PendingCall, Resume, Run
 from agents.loop.stored_events import Diverged
 from agents.record.schemas.content import ToolDef, ToolResponse, Usage
 from agents.record.schemas.events import (
@@ -115,6 +115,7 @@ def run_of(choose: random.Random, world: World) -> Run:
         input_shields=[PhraseShield()] if choose.random() < 0.3 else [],
         output_shields=[PhraseShield()] if choose.random() < 0.3 else [],
         retriever=Memory(world) if choose.random() < 0.3 else None,
+        compaction=Compaction(str.upper, choose.choice([20, 60, 100])) if choose.random() < 0.3 else None,
     )
 
 

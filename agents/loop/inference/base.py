@@ -92,6 +92,15 @@ class InferenceEndpoint(Protocol):
 
 
 @runtime_checkable
+class TokenCounter(Protocol):
+    """An endpoint that may be able to count."""
+
+    async def count_tokens(self, request: InferenceRequest) -> int | None:
+        """Return the tokens of a request's messages and tools; None where the endpoint does not tell."""
+        ...
+
+
+@runtime_checkable
 class RelayEndpoint(Protocol):
     """An endpoint that also passes requests through unchanged: JSON in, JSON out, neither is parsed.
     ``path`` is the route at the endpoint (``/moderations``), ``model`` is named in errors. Both methods

@@ -24,6 +24,7 @@ from agents.loop.inference.chat.payload_stream import PayloadStream
 from agents.loop.inference.chat.response_body import ResponseBody
 from agents.loop.inference.chat.stream import ChatStream
 from agents.loop.inference.chat.timeouts import Deadlines, EndpointLimits, RetryPolicy, Tries
+from agents.loop.inference.chat.token_count import TokenRoute
 from agents.loop.inference.chat.transport import Transport, now
 
 _log = logging.getLogger(__name__)
@@ -74,6 +75,7 @@ class OpenAICompatible:
         self._new_call_id = new_call_id
         self._faults = EndpointErrors(name, key)
         self._transport = Transport(config.base_url, key, faults=self._faults, connect_s=self._limits.connect_s)
+        self._tokens = TokenRoute(config.base_url, key, faults=self._faults, connect_s=self._limits.connect_s)
         self._models: list[Model] = []
         self._models_until = -math.inf
 
@@ -154,9 +156,14 @@ class OpenAICompatible:
             self._models_until = now() + MODELS_MAX_AGE_S
         return list(self._models)
 
+    async def count_tokens(self, request: InferenceRequest) -> int | None:
+        """Return the tokens of a request's messages and tools; None where the endpoint does not tell."""
+        return await self._tokens.count(request)
+
     async def close(self) -> None:
         """Close the connections of the running loop."""
         await self._transport.close()
+        await self._tokens.close()
 
     def _new_stream(self, model: str) -> ChatStream:
         output_chars = self._limits.output_chars

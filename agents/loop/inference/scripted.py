@@ -33,7 +33,8 @@ A user message whose first word is ``!script`` has commands instead, one a line:
 
 The first command may stand on the line of ``!script``. A line with an unknown command fails the
 inference; the error has its number. The round is the number of times tools were called since that
-message; after the last one the results are reported as without a script.
+message; after the last one the results are reported as without a script. Asked to sum up a conversation, the model
+repeats its question and counts the rounds, so that a script goes on where it was.
 
 ``tool_choice`` is heeded, also by scripts: ``none`` drops calls, ``required`` and a tool's name add
 one to a round that has none. Of the sampling only ``max_tokens`` and ``stop`` have an
@@ -126,6 +127,9 @@ class ScriptedEndpoint:
         except OutputTooLarge as error:
             raise self._faults.too_large(str(error)) from None
 
+    async def count_tokens(self, request: InferenceRequest) -> int | None:
+        return ChatHistory(request.messages).word_count
+
     async def models(self) -> list[Model]:
         return [
             Model(f"{self.name}/{model}", self.name, model, metadata={"description": description})
@@ -174,6 +178,8 @@ class ScriptedEndpoint:
 
 def _actions(request: InferenceRequest, chat: ChatHistory) -> list[ScriptAction]:
     """Return the actions of this round: the script's, else a reply. Raises ImpossibleAction."""
+    if chat.is_to_be_summed_up:
+        return [Say(chat.summary)]
     forced = _forced_tool(request, chat.question)
     actions = _script_actions(chat)
     if actions is None:

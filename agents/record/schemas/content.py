@@ -82,6 +82,13 @@ class SystemMessage(Wire):
     content: Content
 
 
+class SummaryMessage(Wire):
+    """A model's summary of a conversation, which stands for what came before it."""
+
+    role: Literal["summary"] = "summary"
+    content: Content
+
+
 class ToolResponseMessage(Wire):
     role: Literal["tool"] = "tool"
     call_id: str
@@ -102,7 +109,7 @@ InputMessage = Annotated[UserMessage | ToolResponseMessage, Field(discriminator=
 """What the Agents API may start a turn with."""
 
 TurnMessage = Annotated[
-    UserMessage | ToolResponseMessage | SystemMessage | CompletionMessage, Field(discriminator="role")
+    UserMessage | ToolResponseMessage | SystemMessage | SummaryMessage | CompletionMessage, Field(discriminator="role")
 ]
 """What a turn may be started with: OpenAI's API also hands in what was said elsewhere."""
 

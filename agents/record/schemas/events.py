@@ -65,9 +65,15 @@ class _Detail(WireOutput):
     origin: Origin | None = None
 
 
+COMPACTION = "compaction"
+"""Kind of an inference that sums up what came before it."""
+
+
 class InferenceDetail(_Detail):
     """``reasoning_last`` says that the words came before the first thought; ``is_cut`` that the process was lost
-    before the model had finished, which was then asked again in a later step."""
+    before the model had finished, which was then asked again in a later step. ``compaction`` is set where the message
+    is a summary that stands for what came before: the summary as a client keeps it, encrypted, or empty where it did
+    not come about."""
 
     model_response: CompletionMessage
     model: str = ""
@@ -75,6 +81,7 @@ class InferenceDetail(_Detail):
     reasoning: str = ""
     reasoning_last: bool | None = None
     is_cut: bool | None = None
+    compaction: str | None = None
 
 
 ServerToolKind = Literal["web_search", "file_search", "code_interpreter", "mcp"]

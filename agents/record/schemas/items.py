@@ -12,11 +12,13 @@ from typing import Any
 
 import msgspec
 
+from agents.record.schemas.compaction import compaction_item
 from agents.record.schemas.content import (
     CompletionMessage,
     Content,
     ContentItem,
     ImageItem,
+    SummaryMessage,
     SystemMessage,
     TextItem,
     ToolCall,
@@ -61,6 +63,8 @@ def input_item(message: TurnMessage, extra_text: str = "", images: Sequence[Imag
         return assistant_item(message)
     if isinstance(message, SystemMessage):
         return system_item(text_of(message.content))
+    if isinstance(message, SummaryMessage):
+        return compaction_item(text_of(message.content))
     extra = "\n".join(part for part in (text_of(message.context), extra_text) if part)
     content = _parts(message.content, extra)
     if images:
@@ -141,6 +145,8 @@ def _own_items(event: Event) -> list[bytes]:
     turn starts; a step that failed adds what a model may see again, so an inference cut in its
     middle adds nothing (half an answer would be continued as if it were whole)."""
     match event:
+        case StepEnded(status="completed", detail=InferenceDetail(compaction=str(), model_response=message)):
+            return [compaction_item(text_of(message.content))]
         case StepEnded(status="completed", detail=InferenceDetail(model_response=message)):
             return [assistant_item(message)]
         case StepEnded(detail=ToolDetail(approval="approved")):

@@ -13,7 +13,7 @@ from agents.base.models.terms import TermKind
 from agents.base.store import terms
 from agents.record.models.choices import StepStatus, StepType
 from agents.record.schemas.content import Usage
-from agents.record.schemas.events import ErrorInfo, InferenceDetail, OtherDetail, ShieldDetail, StepDetail
+from agents.record.schemas.events import COMPACTION, ErrorInfo, InferenceDetail, OtherDetail, ShieldDetail, StepDetail
 from agents.record.store import search, searchable_text
 
 OUTCOME_COLUMNS = (
@@ -104,7 +104,7 @@ def outcome_columns(outcome: StepOutcome) -> tuple[Any, ...]:
         outcome.ttft_us,
         outcome.violates,
         error_term(outcome.error),
-        terms.intern(TermKind.STEP_KIND, detail.kind) if isinstance(detail, OtherDetail) else None,
+        _kind_term(detail),
         terms.intern(TermKind.FINISH, detail.model_response.stop_reason if isinstance(detail, InferenceDetail) else ""),
         usage.input_tokens,
         usage.output_tokens,
@@ -112,6 +112,17 @@ def outcome_columns(outcome: StepOutcome) -> tuple[Any, ...]:
         usage.reasoning_tokens,
         *outcome.cost,
     )
+
+
+def _kind_term(detail: StepDetail) -> int | None:
+    """Return the interned kind of a step that is more than its type says."""
+    match detail:
+        case OtherDetail(kind=kind):
+            return terms.intern(TermKind.STEP_KIND, kind)
+        case InferenceDetail(compaction=str()):
+            return terms.intern(TermKind.STEP_KIND, COMPACTION)
+        case _:
+            return None
 
 
 def error_term(error: ErrorInfo | None) -> int | None:

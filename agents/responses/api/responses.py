@@ -30,7 +30,7 @@ from agents.query.parser import parse
 from agents.record.store import items, retries
 from agents.responses.api.item_lists import item_page
 from agents.responses.api.streams import frames, response_answer, stream_answer
-from agents.responses.runner import files, reasoning, references
+from agents.responses.runner import files, references, sealed_items
 from agents.responses.runner import responses as runs
 from agents.responses.runner.response_state import state_of
 from agents.responses.runner.responses import ResponseRequest, StartedResponse
@@ -88,7 +88,7 @@ class ResponseCreate(ApiView):
         body = self.body(CreateResponse)
         if not isinstance(body.input, str):
             items = references.resolve_references(self.actor, body.input, "input")
-            body = body.model_copy(update={"input": reasoning.opened(self.actor, items)})
+            body = body.model_copy(update={"input": sealed_items.opened(self.actor, items)})
         headers = request._request.headers
         idempotency_key, retry_count = headers.get("Idempotency-Key"), headers.get("X-Stainless-Retry-Count")
         retry = retries.read(self.actor, request.path, self.raw, idempotency_key, retry_count)
@@ -154,7 +154,7 @@ class ResponseDetail(ApiView):
     def get(self, request: Request, response_id: str) -> HttpResponseBase:
         record = responses.get(self.actor, response_id)
         params = request._request.GET
-        seal = reasoning.seal_for(self.actor, _included(request._request))
+        seal = sealed_items.seal_for(self.actor, _included(request._request))
         if not _is_true(params.get("stream", "")):
             return _response_answer(record, seal)
         after = _starting_after(params.get("starting_after", ""))

@@ -93,7 +93,7 @@ async def response_answer(started: StartedResponse) -> HttpResponseBase:
         async for batch in batches:
             encoder.feed(batch)
     if encoder.state.status == "failed" and encoder.error is not None:
-        raise _failure(started, encoder.error)
+        raise failure_of(started, encoder.error)
     return json_response(response_json(started.head, encoder.state))
 
 
@@ -107,7 +107,7 @@ _STATUS = {
 }
 
 
-def _failure(started: StartedResponse, error: ErrorInfo) -> AgentsError:
+def failure_of(started: StartedResponse, error: ErrorInfo) -> AgentsError:
     """Return the HTTP error of a failed response: an endpoint's refusal keeps its status, another failure of
     an endpoint is 502."""
     if error.type == "model_not_found":

@@ -30,9 +30,9 @@ from agents.responses.schemas.input_items import (
     FunctionCallItem,
     FunctionOutputItem,
     items_of_input,
-    messages_of,
     stored_json,
 )
+from agents.responses.schemas.messages import messages_of
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.store import conversations, responses
 from agents.responses.store.responses import ResponseRecord

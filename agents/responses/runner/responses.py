@@ -18,7 +18,7 @@ from agents.loop import model_names
 from agents.loop.extensions import extensions
 from agents.loop.images import check_images
 from agents.loop.loop import Loop
-from agents.loop.run import Resume, Run
+from agents.loop.run import Compaction, Resume, Run
 from agents.loop.service import EarlierItems, Place, Service, earlier_items
 from agents.record.models.choices import Api
 from agents.record.schemas.chat import paired_history
@@ -39,7 +39,7 @@ from agents.record.store.retries import Retry
 from agents.record.store.sessions import NewSession
 from agents.record.store.start_turn import NewTurn, Resumption
 from agents.record.store.turns import TurnTarget
-from agents.responses.runner import continuation, input, reasoning, tools
+from agents.responses.runner import continuation, input, sealed_items, tools
 from agents.responses.runner.input import ClientAnswers, ParsedInput, ResponseTarget
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.schemas.tools import McpToolParam
@@ -121,14 +121,18 @@ def _resume_or_start(
         answers = input.client_answers(parsed, pending, required=target.after is not None)
         if answers is not None:
             return _resume(service, request, target, turn_target, parsed, answers)
-    if not parsed.messages:
+    if not parsed.messages and not (request.body.sums_up_only and _has_history(target)):
         raise InvalidRequest("input: there is nothing in it that a model could answer.", param="input")
     return _start(service, request, target, parsed)
 
 
+def _has_history(target: ResponseTarget) -> bool:
+    return target.session is not None or bool(target.earlier)
+
+
 def _repeated_response(request: ResponseRequest, turn: int, number: int) -> StartedResponse:
     record = responses.of_turn_number(request.actor, turn, number)
-    head = head_of(record, reasoning.seal_for(request.actor, request.body.include))
+    head = head_of(record, sealed_items.seal_for(request.actor, request.body.include))
     return StartedResponse(head, turn, record.first_seq, is_repeated=True)
 
 
@@ -198,7 +202,7 @@ def _store(
 def new_head(request: ResponseRequest, conversation: str | None = None) -> ResponseHead:
     """Return the head of a response that begins now."""
     settings = settings_json(request.body, conversation=conversation)
-    seal = reasoning.seal_for(request.actor, request.body.include)
+    seal = sealed_items.seal_for(request.actor, request.body.include)
     return ResponseHead(ids.new_key(), ids.now_us(), settings, seal)
 
 
@@ -234,6 +238,11 @@ def _without_secrets(request: ResponseRequest) -> bytes:
         tool.pop("headers", None)
         tool.pop("authorization", None)
     return msgspec.json.encode(raw_request)
+
+
+def history_of(target: ResponseTarget, parsed: ParsedInput) -> list[bytes]:
+    """Return the history before a request that no turn is stored for."""
+    return _history(target, target.session or 0, None, parsed)
 
 
 def _history(target: ResponseTarget, session: int, first_item: int | None, parsed: ParsedInput) -> list[bytes]:
@@ -329,11 +338,18 @@ def response_run(
         single_call=not body.parallel_tool_calls,
         ends_with_client_calls=True,
         truncates=body.truncation == "auto",
+        compaction=_compaction(actor, body),
         tool_timeout_s=providers.tool_timeout_s,
         provider_data=request.provider_data,
         clock=ids.now_us,
         new_key=ids.new_key,
     )
+
+
+def _compaction(actor: Actor, body: CreateResponse) -> Compaction | None:
+    if not body.sums_up_only and body.compact_threshold is None:
+        return None
+    return Compaction(sealed_items.seal_of_summaries(actor), body.compact_threshold, body.sums_up_only)
 
 
 def _format(body: CreateResponse) -> ResponseFormat | None:

@@ -27,7 +27,7 @@ from agents.base.reading import read
 from agents.base.store import failures
 from agents.loop.current_service import service
 from agents.record.store.history import NewItem
-from agents.responses.runner import files, input, reasoning, references
+from agents.responses.runner import files, input, references, sealed_items
 from agents.responses.runner.entries import entries_of
 from agents.responses.runner.responses import ResponseRequest, begin_response, new_head
 from agents.responses.schemas.input_items import InputItem, items_of_input
@@ -154,7 +154,7 @@ class ResponseSocket:
         require(self._actor, "run")
         if not isinstance(body.input, str):
             items = references.resolve_references(self._actor, body.input, "input")
-            body = body.model_copy(update={"input": reasoning.opened(self._actor, items)})
+            body = body.model_copy(update={"input": sealed_items.opened(self._actor, items)})
         earlier = self._earlier(lane, body)
         return ResponseRequest(self._actor, body, raw, None, self._provider_data, earlier=earlier)
 
@@ -174,7 +174,8 @@ class ResponseSocket:
 
     def _remember(self, lane: _Lane, response: str, request: ResponseRequest, output: Any) -> None:
         own = input.parse_input(request.body.input, request.readable).rows
-        said = [input.row_of(_ITEM.validate_json(item)) for item in output]
+        items = sealed_items.opened(self._actor, [_ITEM.validate_json(item) for item in output])
+        said = [input.row_of(item) for item in items]
         lane.response, lane.items = response, [*(request.earlier or ()), *own, *said]
 
 

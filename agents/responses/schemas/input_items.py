@@ -1,9 +1,4 @@
-"""OpenAI's input items for the Responses and Conversations APIs, and their messages for a model.
-
-An item is stored as received, with an id; `messages_of` converts it to messages of a turn. A result of a
-server's tool becomes a call and its answer. Items that only a client or OpenAI itself can read (reasoning,
-listings) are stored and not sent to the model.
-"""
+"""OpenAI's input items for the Responses and Conversations APIs. An item is stored as received, with an id."""
 
 from __future__ import annotations
 
@@ -14,20 +9,7 @@ import msgspec
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from agents.base.schemas.wire import Wire, null_is
-from agents.record.schemas.content import (
-    CompletionMessage,
-    ContentItem,
-    ImageData,
-    ImageItem,
-    SystemMessage,
-    TextItem,
-    ToolCall,
-    ToolResponseMessage,
-    TurnMessage,
-    Url,
-    UserMessage,
-)
-from agents.responses.schemas.client_calls import FORMS, KIND_OF_CALL, KIND_OF_OUTPUT, qualified_name
+from agents.responses.schemas.client_calls import KIND_OF_CALL, KIND_OF_OUTPUT
 from agents.responses.schemas.tools import RawTools
 
 
@@ -158,6 +140,22 @@ class ApprovalItem(_LosslessItem):
     id: str | None = None
 
 
+class CompactionItem(_LosslessItem):
+    """A summary that stands for what came before it, encrypted by this server; ``summary`` is its text."""
+
+    type: Literal["compaction"]
+    encrypted_content: str = Field(min_length=1)
+    id: str | None = None
+    summary: Annotated[str, Field(exclude=True)] = ""
+
+
+class CompactionTriggerItem(_LosslessItem):
+    """Asks for such a summary of all before it, and for nothing else: the last item of an input."""
+
+    type: Literal["compaction_trigger"]
+    id: str | None = None
+
+
 class ReferenceItem(_LosslessItem):
     """A reference to a stored item by its id."""
 
@@ -226,6 +224,8 @@ InputItem = Annotated[
     | Annotated[ClientOutputItem, Tag("client_output")]
     | Annotated[AdditionalToolsItem, Tag("additional_tools")]
     | Annotated[ApprovalItem, Tag("mcp_approval_response")]
+    | Annotated[CompactionItem, Tag("compaction")]
+    | Annotated[CompactionTriggerItem, Tag("compaction_trigger")]
     | Annotated[ReferenceItem, Tag("item_reference")]
     | Annotated[OtherItem, Tag("other")],
     Discriminator(_tag, custom_error_type="item_type", custom_error_message="an item of this type is not known here"),
@@ -257,125 +257,3 @@ def stored_json(item: Any, item_id: str) -> bytes:
 
 def _with_lists(part: dict[str, Any]) -> dict[str, Any]:
     return {"annotations": [], "logprobs": [], **part} if part["type"] == "output_text" else part
-
-
-def messages_of(item: Any) -> list[TurnMessage]:
-    """Return the messages for a model, none to two."""
-    match item:
-        case MessageItem():
-            return [_message(item)]
-        case FunctionCallItem():
-            name = qualified_name(item.name, item.namespace)
-            return [CompletionMessage(content="", tool_calls=[_call(item.call_id, name, item.arguments)])]
-        case FunctionOutputItem():
-            return [ToolResponseMessage(call_id=item.call_id, content=_content(item.output))]
-        case ClientCallItem():
-            return [_client_call(item)]
-        case ClientOutputItem():
-            form = FORMS[KIND_OF_OUTPUT[item.type]]
-            return [ToolResponseMessage(call_id=item.called, content=form.result(item.model_dump()))]
-        case OtherItem():
-            return _call_and_result(item)
-        case _:
-            return []
-
-
-def _message(item: MessageItem) -> TurnMessage:
-    content = _content(item.content)
-    match item.role:
-        case "user":
-            return UserMessage(content=content)
-        case "assistant":
-            return CompletionMessage(content=_text_of(content))
-        case _:
-            return SystemMessage(content=_text_of(content))
-
-
-def _text_of(content: str | list[ContentItem]) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(item.text for item in content if isinstance(item, TextItem))
-
-
-def _content(content: str | Sequence[Any]) -> str | list[ContentItem]:
-    """Convert parts to a message's content; a single text becomes that text. Files and images of uploaded
-    files have been replaced before, or are left out."""
-    if isinstance(content, str):
-        return content
-    items = [item for part in content if (item := _item(part))]
-    if len(items) == 1 and isinstance(items[0], TextItem):
-        return items[0].text
-    return items or ""
-
-
-def _item(part: Any) -> ContentItem | None:
-    match part:
-        case TextPart():
-            return TextItem(text=part.text)
-        case RefusalPart():
-            return TextItem(text=part.refusal)
-        case ImagePart(image_url=str(url)):
-            return ImageItem(image=ImageData(url=Url(uri=url)))
-        case _:
-            return None
-
-
-def _call(call_id: str, name: str, arguments: str) -> ToolCall:
-    try:
-        decoded = msgspec.json.decode(arguments or "{}")
-    except (ValueError, RecursionError):
-        decoded = arguments
-    parsed = decoded if isinstance(decoded, dict) else arguments
-    return ToolCall(call_id=call_id, tool_name=name, arguments=parsed, arguments_json=arguments or "{}")
-
-
-def _client_call(item: ClientCallItem) -> CompletionMessage:
-    kind = KIND_OF_CALL[item.type]
-    fields = _extra(item)
-    name, namespace = fields.get("name"), fields.get("namespace")
-    own = name if isinstance(name, str) and name else kind
-    arguments = msgspec.json.encode(FORMS[kind].arguments(fields)).decode()
-    call = _call(item.called, qualified_name(own, namespace if isinstance(namespace, str) else None), arguments)
-    return CompletionMessage(content="", tool_calls=[call])
-
-
-def _extra(item: _LosslessItem) -> dict[str, Any]:
-    """Return the fields of an item that its type does not name."""
-    return item.__pydantic_extra__ or {}
-
-
-def _error_text(error: Any) -> str:
-    """Return the text of an error, which is a text, or OpenAI's object with content or a message."""
-    if not isinstance(error, dict):
-        return str(error or "")
-    content = error.get("content")
-    parts = (
-        [str(part.get("text", "")) for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-    )
-    return "\n".join(parts) or str(error.get("message") or "")
-
-
-def _call_and_result(item: OtherItem) -> list[TurnMessage]:
-    """Return the messages of a finished call of a server's tool: the call and its result."""
-    extra = _extra(item)
-    name, output = str(item.type), ""
-    arguments: Any = extra
-    match item.type:
-        case "mcp_call":
-            name, arguments = str(extra.get("name") or name), extra.get("arguments") or "{}"
-            output = str(extra.get("output") or _error_text(extra.get("error")))
-        case "file_search_call":
-            name, arguments = "knowledge_search", {"query": " ".join(map(str, _list(extra.get("queries"))))}
-            results = _list(extra.get("results"))
-            output = "\n\n".join(str(result.get("text", "")) for result in results if isinstance(result, dict))
-        case _:
-            return []
-    raw = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
-    call_id = item.id or f"call_{name}"
-    call = CompletionMessage(content="", tool_calls=[_call(call_id, name, raw)])
-    return [call, ToolResponseMessage(call_id=call_id, content=output)]
-
-
-def _list(value: Any) -> list[Any]:
-    """Return the value of an unchecked field as a list; empty where it is none."""
-    return value if isinstance(value, list) else []

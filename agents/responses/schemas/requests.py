@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from agents.base.schemas.wire import Wire, null_is
-from agents.responses.schemas.input_items import InputItem
+from agents.record.schemas.content import MAX_TOKENS
+from agents.responses.schemas.input_items import CompactionTriggerItem, InputItem
 from agents.responses.schemas.tools import MAX_TOOLS, ResponseTool, ToolChoice
 
 
@@ -68,7 +69,10 @@ INCLUDES = (
 )
 """Allowed values of ``include``; responses always have all of these fields but the last."""
 
-UNSUPPORTED_FIELDS = ("prompt", "context_management", "moderation")
+COMPACT_THRESHOLD = 100_000
+"""Tokens above which a conversation is summed up where a request leaves that to the server."""
+
+UNSUPPORTED_FIELDS = ("prompt", "moderation")
 """OpenAI's fields that this server does not support, and that it must not leave aside: an answer would be another one
 than was asked for."""
 
@@ -89,6 +93,13 @@ Input = Annotated[
     Annotated[str, Tag("text")] | Annotated[list[InputItem], Tag("items")],
     Discriminator(_shape, custom_error_type="input", custom_error_message="a text or a list of items is needed"),
 ]
+
+
+class ContextManagement(Wire):
+    """When the conversation is summed up: before an inference of more tokens than ``compact_threshold``."""
+
+    type: Literal["compaction"]
+    compact_threshold: int | None = Field(default=None, ge=1, le=MAX_TOKENS)
 
 
 class CreateResponse(Wire):
@@ -126,7 +137,7 @@ class CreateResponse(Wire):
     user: str | None = None
     stream_options: ResponseStreamOptions | None = None
     prompt: Unsupported = None
-    context_management: Unsupported = None
+    context_management: Annotated[list[ContextManagement], Field(max_length=8), null_is([])] = []
     moderation: Unsupported = None
     image: dict[str, Any] | None = None
     access_programs: dict[str, Any] | None = None
@@ -143,7 +154,7 @@ class CreateResponse(Wire):
     def _check_input(cls, value: Any) -> Any:
         if value == []:
             raise ValueError("at least one item is needed")
-        return value
+        return _with_trigger_last(value)
 
     @model_validator(mode="after")
     def _check_combinations(self) -> CreateResponse:
@@ -166,6 +177,16 @@ class CreateResponse(Wire):
         return checked_include(value)
 
     @property
+    def sums_up_only(self) -> bool:
+        """Whether a summary of the conversation is asked for, and nothing else."""
+        return not isinstance(self.input, str) and any(isinstance(i, CompactionTriggerItem) for i in self.input[-1:])
+
+    @property
+    def compact_threshold(self) -> int | None:
+        """The tokens above which the conversation is summed up; None where that is not asked for."""
+        return next((rule.compact_threshold or COMPACT_THRESHOLD for rule in self.context_management), None)
+
+    @property
     def conversation_id(self) -> str | None:
         return self.conversation.id if isinstance(self.conversation, ConversationRef) else self.conversation
 
@@ -182,7 +203,14 @@ class WarmUpResponse(CreateResponse):
     @field_validator("input")
     @classmethod
     def _check_input(cls, value: Any) -> Any:
-        return value
+        return _with_trigger_last(value)
+
+
+def _with_trigger_last(value: Any) -> Any:
+    """Return an input. Raises ValueError for one that asks for a summary anywhere but at its end."""
+    if not isinstance(value, str) and any(isinstance(item, CompactionTriggerItem) for item in value[:-1]):
+        raise ValueError("a compaction_trigger is the last item")
+    return value
 
 
 def checked_metadata(value: dict[str, str]) -> dict[str, str]:

@@ -162,6 +162,8 @@ def inference_items(step: int, detail: JSON, status: str, names: FileNames | Non
     """Return the items of an inference: the reasoning and the message; none of one that another step repeats."""
     if detail.get("is_cut"):
         return []
+    if (summary := detail.get("compaction")) is not None:
+        return [compaction_item(step, summary)] if summary else []
     out: list[JSON] = []
     message = detail["model_response"]
     is_complete = status == "completed" and incomplete_reason(None, detail.get("finish_reason")) is None
@@ -174,6 +176,11 @@ def inference_items(step: int, detail: JSON, status: str, names: FileNames | Non
         text, annotations = citations.read_citations(content, names) if names is not None else (content, [])
         out.append(message_item(step, text, annotations, item_status))
     return out[::-1] if detail.get("reasoning_last") else out
+
+
+def compaction_item(step: int, sealed_summary: str) -> JSON:
+    """Return the summary that stands for what came before it, as its client keeps it."""
+    return {"id": ids.part("cmp", Kind.STEP, step), "type": "compaction", "encrypted_content": sealed_summary}
 
 
 def reasoning_item(step: int, text: str, status: str) -> JSON:

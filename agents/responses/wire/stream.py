@@ -222,12 +222,25 @@ class ResponseStream:
                 if index is not None:
                     self._items[index] = b""
             return
+        if detail.compaction is not None:
+            self._send_compaction(event.step, detail.compaction)
+            return
         self._finish = detail.finish_reason
         self._call_order = [call.call_id for call in detail.model_response.tool_calls]
         for item in wire.inference_items(
             event.step, detail.model_dump(exclude_none=True), event.status, self._file_names
         ):
             self._end_item(event.step, item)
+
+    def _send_compaction(self, step: int, sealed_summary: str) -> None:
+        """Send a summary complete; nothing where it did not come about."""
+        if not sealed_summary:
+            return
+        item = wire.compaction_item(step, sealed_summary)
+        index = self.begin_item({**item, "encrypted_content": ""})
+        fields = b'"item_id":"%b","output_index":%d' % (item["id"].encode(), index)
+        self.send(b"response.compaction.compacting", fields)
+        self.end_item(index, item)
 
     def _end_item(self, step: int, item: JSON) -> None:
         """Close the open item, or send the item complete; an item that is closed already is only updated in the

@@ -14,7 +14,7 @@ from agents.base.api.views import ApiView
 from agents.llama_stack import api as agents
 from agents.logs.api import exports, logs, numbers, saved_views
 from agents.loop import api as models
-from agents.responses.api import conversations, responses
+from agents.responses.api import contexts, conversations, responses
 from agents.server import subjects
 from agents.server.api import catalogue
 from agents.server.api.openapi import SchemaView
@@ -39,6 +39,8 @@ OPENAI: list[Route] = [
     ("models", models.ModelList),
     ("models/<path:model_id>", models.ModelDetail),
     ("responses", responses.ResponseCreate),
+    ("responses/compact", contexts.ContextCompact),
+    ("responses/input_tokens", contexts.InputTokenCount),
     ("responses/<str:response_id>", responses.ResponseDetail),
     ("responses/<str:response_id>/cancel", responses.ResponseCancel),
     ("responses/<str:response_id>/input_items", responses.ResponseItems),

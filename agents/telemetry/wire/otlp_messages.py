@@ -16,6 +16,7 @@ from agents.record.schemas.content import (
     CompletionMessage,
     Content,
     ImageItem,
+    SummaryMessage,
     SystemMessage,
     TextItem,
     ToolCall,
@@ -74,7 +75,7 @@ def from_turn_message(message: TurnMessage) -> Message:
     match message:
         case UserMessage():
             return {"role": "user", "parts": [*parts(message.content), *parts(message.context)]}
-        case SystemMessage():
+        case SystemMessage() | SummaryMessage():
             return {"role": "system", "parts": parts(message.content)}
         case ToolResponseMessage():
             return _result(message.call_id, message.content)

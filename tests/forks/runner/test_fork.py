@@ -112,7 +112,22 @@ def spoken_beside(stage: Stage) -> int:
     return key_of(turn)
 
 
-KINDS = [rounds, parallel, guarded, documents, answered, unseen, responded, spoken_beside]
+def summed_up(stage: Stage) -> int:
+    """A response in whose rounds the conversation became too long."""
+    managed: dict[str, Any] = {
+        "context_management": [{"type": "compaction", "compact_threshold": 200}],
+        "tools": [LOOKUP],
+    }
+    lines = ('call lookup_order {"order": 1}', "then", 'call lookup_order {"order": 2}', "then", "say Done.")
+    first, turn = respond(stage.actor, *lines, **managed)
+    for words in ("shipped " * 100, "lost " * 300):
+        [call] = stage.waiting(key_of(turn))
+        first = respond_more(stage.actor, first, (call["call_id"], words), **managed)
+    assert [step.detail for step in stage.turn(key_of(turn)).steps if b'"compaction"' in (step.detail or b"")]
+    return key_of(turn)
+
+
+KINDS = [rounds, parallel, guarded, documents, answered, unseen, responded, spoken_beside, summed_up]
 
 
 @pytest.mark.parametrize("kind", KINDS)

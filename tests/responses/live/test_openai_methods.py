@@ -94,6 +94,10 @@ async def _responses(call: Caller) -> None:
     parsed = await call.ask("responses.parse", model=MODEL, input="A kettle", text_format=Kettle)
     assert isinstance(parsed.output_parsed, Kettle)
     assert len((await call.ask("responses.input_items.list", made.id)).data) == 1
+    compacted = await call.ask("responses.compact", model=MODEL, input="My cat is Ada.")
+    assert [item.type for item in compacted.output] == ["message", "compaction"]
+    counted = await call.ask("responses.input_tokens.count", model=MODEL, input="My cat is Ada.")
+    assert counted.input_tokens == 4
     long = await call.ask("responses.create", model="scripted/demo", input="!script\nwait 60s", background=True)
     assert (await call.ask("responses.cancel", long.id)).status == "cancelled"
     await call.ask("responses.delete", made.id)

@@ -261,6 +261,8 @@ TOLD_OTHERWISE = [
         "ClientOutputItem",
         "AdditionalToolsItem",
         "ApprovalItem",
+        "CompactionItem",
+        "CompactionTriggerItem",
         "ReferenceItem",
         "OtherItem",
     },

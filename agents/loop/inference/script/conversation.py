@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
 
 from agents.loop.inference.script.actions import ImpossibleAction
+from agents.record.schemas.compaction import INTRODUCTION, PROMPT
+
+_QUOTED_CHARS = 400
+_ROUNDS = re.compile(r"^Rounds of tools since then: (\d{1,6})\.$", re.MULTILINE)
 
 
 class _Part(msgspec.Struct):
@@ -47,11 +52,14 @@ class UnreadableMessage(ImpossibleAction):
 class ChatHistory:
     """The messages of a request. ``question`` is the text of the user's last message, ``earlier_messages``
     are those of user and model before it, ``later_messages`` the calls and results after it, and
-    ``word_count`` counts the words of all messages."""
+    ``word_count`` counts the words of all messages. ``is_to_be_summed_up`` says that they are followed by the request
+    for a summary, which is none of them."""
 
     def __init__(self, encoded: Sequence[bytes]) -> None:
         messages = [_decode(number, text) for number, text in enumerate(encoded)]
-        question_index = max((index for index, message in enumerate(messages) if message.role == "user"), default=-1)
+        self.is_to_be_summed_up = bool(messages) and messages[-1].text == PROMPT
+        messages = messages[:-1] if self.is_to_be_summed_up else messages
+        question_index = max((index for index, message in enumerate(messages) if _asks(message)), default=-1)
         self.question = messages[question_index].text if question_index >= 0 else ""
         self.earlier_messages = [
             message for message in messages[: max(question_index, 0)] if message.role in ("user", "assistant")
@@ -61,8 +69,17 @@ class ChatHistory:
 
     @property
     def round(self) -> int:
-        """The number of the model's messages with tool calls since the question."""
-        return sum(1 for message in self.later_messages if message.role == "assistant" and message.tool_calls)
+        """The number of the model's messages with tool calls since the question, also of those that a summary stands
+        for."""
+        summed_up = sum(int(found[1]) for message in self.later_messages if (found := _ROUNDS.search(message.text)))
+        return summed_up + sum(
+            1 for message in self.later_messages if message.role == "assistant" and message.tool_calls
+        )
+
+    @property
+    def summary(self) -> str:
+        """A summary from which a script goes on where it is."""
+        return f"The question was: {self.question[:_QUOTED_CHARS]}\nRounds of tools since then: {self.round}."
 
     @property
     def results(self) -> list[tuple[str, str]]:
@@ -70,6 +87,11 @@ class ChatHistory:
         names = {call.id: call.function.name for message in self.later_messages for call in message.tool_calls or ()}
         answers = [message for message in self.later_messages if message.role == "tool"]
         return [(names.get(answer.tool_call_id or "", "tool"), answer.text) for answer in answers]
+
+
+def _asks(message: ChatMessage) -> bool:
+    """Whether a message is one of the user, and not a summary."""
+    return message.role == "user" and not message.text.startswith(INTRODUCTION)
 
 
 def _decode(number: int, encoded: bytes) -> ChatMessage:

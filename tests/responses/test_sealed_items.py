@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from agents.base.access import ANONYMOUS, Actor
-from agents.responses.runner import reasoning
+from agents.responses.runner import sealed_items
 from agents.responses.schemas.input_items import OtherItem
 
 ANA, BEN = Actor("ana", user_id=1), Actor("ben", user_id=2)
 
 
 def sealed(actor: Actor) -> Any:
-    seal = reasoning.seal_for(actor, [reasoning.INCLUDED])
+    seal = sealed_items.seal_for(actor, [sealed_items.INCLUDED])
     assert seal is not None
     return OtherItem.model_validate({"type": "reasoning", "encrypted_content": seal("the blue one")})
 
 
 def text_of(actor: Actor, item: Any) -> str | None:
-    [opened] = reasoning.opened(actor, [item])
+    [opened] = sealed_items.opened(actor, [item])
     content = opened.model_dump().get("content")
     return content[0]["text"] if content else None
 
@@ -36,7 +36,7 @@ def test_it_is_understood_for_its_user_alone() -> None:
 @pytest.mark.parametrize("content", [7, None, [], "x", "A" * 100_000, "\ud83d", "\x00", "===="])
 def test_what_is_no_seal_says_nothing(content: Any) -> None:
     item = OtherItem.model_validate({"type": "reasoning", "encrypted_content": content})
-    assert reasoning.opened(ANA, [item]) == [item]
+    assert sealed_items.opened(ANA, [item]) == [item]
 
 
 def test_a_text_that_was_sent_wins() -> None:

@@ -1,0 +1,95 @@
+"""OpenAI's Responses API: a context summed up, and its tokens counted."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import msgspec
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from agents.base.api.provider_data import provider_data
+from agents.base.api.views import ApiView, Awaited, answer
+from agents.loop.current_service import service
+from agents.responses.api.streams import failure_of
+from agents.responses.runner import contexts, files, references, sealed_items
+from agents.responses.runner.responses import ResponseRequest
+from agents.responses.schemas.contexts import CompactContext, CompactedContext, CountInput, InputTokens
+from agents.responses.schemas.input_items import CompactionTriggerItem, items_of_input
+from agents.responses.schemas.objects import ItemObject
+from agents.responses.schemas.requests import CreateResponse, WarmUpResponse
+from agents.responses.wire.responses import usage_json
+
+ESTIMATED = "X-Tokens-Estimated"
+"""Header of a count that is estimated, because the model's endpoint does not count."""
+_NO_MODEL = "none"
+
+
+class _ContextView(ApiView):
+    actions = {"post": "run"}
+
+    def _asked(self, request: Request, body: CreateResponse) -> ResponseRequest:
+        """Return the request for a response that has this context. Raises NotFound, InvalidRequest."""
+        if not isinstance(body.input, str):
+            items = references.resolve_references(self.actor, body.input, "input")
+            body = body.model_copy(update={"input": sealed_items.opened(self.actor, items)})
+        return ResponseRequest(self.actor, body, self.raw, None, provider_data(request._request))
+
+
+async def _with_files(
+    request: ResponseRequest, work: Callable[[ResponseRequest], Awaitable[HttpResponseBase]]
+) -> HttpResponseBase:
+    """Read the files of a request, then go on."""
+    items = items_of_input(request.body.input)
+    if files.need_reading(items):
+        readable = await files.readable(service().providers, request.actor, items)
+        request = replace(request, readable=readable)
+    return await work(request)
+
+
+class ContextCompact(_ContextView):
+    @extend_schema(operation_id="compact_context", request=CompactContext, responses=CompactedContext)
+    def post(self, request: Request) -> HttpResponseBase:
+        body = self.body(CompactContext)
+        items = [*(items_of_input(body.input) if body.input else ()), CompactionTriggerItem(type="compaction_trigger")]
+        fields: dict[str, Any] = {name: getattr(body, name) for name in CompactContext.model_fields if name != "input"}
+        asked = CreateResponse.model_construct(input=items, store=False, **fields)
+        return Awaited(partial(_with_files, self._asked(request, asked), _compacted))
+
+
+async def _compacted(request: ResponseRequest) -> HttpResponseBase:
+    started, encoder = await contexts.summed_up(service(), request)
+    if encoder.state.status == "failed" and encoder.error is not None:
+        raise failure_of(started, encoder.error)
+    kept = await contexts.messages_of_users(request)
+    output = [*kept, *map(msgspec.json.decode, encoder.state.output)]
+    return answer(
+        CompactedContext(
+            id=started.head.id,
+            created_at=started.head.created_at // 1_000_000,
+            output=[ItemObject.model_validate(item) for item in output],
+            usage=usage_json(encoder.state.usage) or {},
+        )
+    )
+
+
+class InputTokenCount(_ContextView):
+    @extend_schema(operation_id="count_input_tokens", request=CountInput, responses=InputTokens)
+    def post(self, request: Request) -> HttpResponseBase:
+        body = self.body(CountInput)
+        fields: dict[str, Any] = {name: getattr(body, name) for name in CountInput.model_fields}
+        fields["model"] = body.model or _NO_MODEL
+        asked = WarmUpResponse.model_construct(store=False, **fields)
+        return Awaited(partial(_with_files, self._asked(request, asked), partial(_counted, body.model is not None)))
+
+
+async def _counted(has_model: bool, request: ResponseRequest) -> HttpResponseBase:
+    count = await contexts.count(service(), request, has_model=has_model)
+    response = answer(InputTokens(input_tokens=count.tokens))
+    if count.is_estimated:
+        response[ESTIMATED] = "true"
+    return response
