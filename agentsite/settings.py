@@ -152,6 +152,8 @@ NUMBERS_MAX_AGE_SECONDS = env.integer("NUMBERS_MAX_AGE_SECONDS", 30, high=3600)
 """For how long at most pages show numbers that took long to count; 0 counts them each time."""
 AWAIT_DAYS = env.integer("AWAIT_DAYS", 7, low=1, high=3650)
 """How long a turn waits for its client's tools before it is closed."""
+KEEP_UNSTORED = env.flag("KEEP_UNSTORED", False)
+"""Whether the log keeps responses that their clients ask not to store; a key may say otherwise."""
 UNMATCHED_DAYS = env.integer("UNMATCHED_DAYS", 7, low=1, high=3650)
 """How long traces are kept of which no turn was made."""
 

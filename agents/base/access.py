@@ -29,13 +29,15 @@ class Actor:
     """A user or API key that acts: built once at the edge, passed on as an argument, stored with what it does.
 
     ``user_id`` is None for anonymous and system actors; ``key_id`` is set when the request came with an API key;
-    ``actions`` are those of the user, narrowed by the key's."""
+    ``actions`` are those of the user, narrowed by the key's. ``keeps_unstored`` says whether the log keeps what is
+    asked for not to be stored; None leaves it to the server."""
 
     name: str
     user_id: int | None = None
     key_id: int | None = None
     attributes: Attributes = field(default_factory=dict)
     actions: frozenset[Action] = frozenset()
+    keeps_unstored: bool | None = None
 
     @property
     def is_admin(self) -> bool:

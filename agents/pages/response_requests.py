@@ -14,7 +14,8 @@ from agents.base.errors import InvalidRequest
 from agents.loop.current_service import service
 from agents.record.schemas.content import ToolCall
 from agents.record.store.turns import AwaitedCall
-from agents.responses.runner.responses import ResponseRequest, begin_response
+from agents.responses.runner.requests import ResponseRequest
+from agents.responses.runner.responses import begin_response
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.store import responses
 from agents.responses.store.responses import ResponseRecord

@@ -57,7 +57,7 @@ STEP_TYPE_ALIASES = {
     "retrieval": "memory_retrieval",
 }
 _EVERY_LEVEL = "agent session turn response step"
-_APIS = (Api.AGENTS.label, Api.RESPONSES.label)
+_APIS = (Api.AGENTS.label, Api.RESPONSES.label, Api.UNSTORED.label)
 
 # A table: formatted, each of its rows would take ten lines.
 # fmt: off

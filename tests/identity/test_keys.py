@@ -63,6 +63,14 @@ def test_it_makes_a_key_that_works(client: Client) -> None:
     assert keys.of_secret(secret).actions == {"read", "run"}
 
 
+@pytest.mark.parametrize(("chosen", "keeps"), [("", None), ("yes", True), ("no", False)])
+def test_it_says_whether_the_log_keeps_what_is_not_to_be_stored(
+    client: Client, chosen: str, keeps: bool | None
+) -> None:
+    assert keys.of_secret(secret_of(make(client, keeps=chosen))).keeps_unstored is keeps
+    assert make(client, keeps="maybe").status_code == 400
+
+
 def test_the_secret_is_shown_once_and_kept_nowhere(client: Client) -> None:
     answer = make(client)
     secret = secret_of(answer)

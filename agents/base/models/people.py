@@ -30,7 +30,8 @@ class GroupAttributes(models.Model):
 
 class ApiKey(models.Model):
     """A key of the API. The secret is shown once; only its SHA-256 is stored. A key is allowed its
-    actions *and* its user's rights at the time, so removing a user disables its keys."""
+    actions *and* its user's rights at the time, so removing a user disables its keys. ``keeps_unstored`` says whether
+    the log keeps responses that are not to be stored; null leaves it to the server."""
 
     id = KeyField()
     name = ShortText(max_length=100)
@@ -42,6 +43,7 @@ class ApiKey(models.Model):
     expires_at = MomentField(null=True, blank=True)
     revoked_at = MomentField(null=True, blank=True)
     last_used_at = MomentField(null=True, blank=True)
+    keeps_unstored = models.BooleanField(null=True, default=None)
 
     class Meta:
         verbose_name = "API key"

@@ -175,7 +175,14 @@ def of_secret(secret: str) -> Actor:
 def _narrowed(user: Actor, key: ApiKey) -> Actor:
     actions = user.actions & frozenset(key.actions)
     name = f"{user.name} ({key.name})"
-    return Actor(name, user_id=user.user_id, key_id=key.pk, attributes=user.attributes, actions=actions)
+    return Actor(
+        name,
+        user_id=user.user_id,
+        key_id=key.pk,
+        attributes=user.attributes,
+        actions=actions,
+        keeps_unstored=key.keeps_unstored,
+    )
 
 
 def _note_use(key: ApiKey, now: int) -> None:
@@ -248,9 +255,17 @@ class KeyRecord:
     revoked_at: int | None
     last_used_at: int | None
     user: str
+    keeps_unstored: bool | None = None
 
 
-def create(actor: Actor, *, name: str, actions: Sequence[str], expires_at_us: int | None = None) -> tuple[str, str]:
+def create(
+    actor: Actor,
+    *,
+    name: str,
+    actions: Sequence[str],
+    expires_at_us: int | None = None,
+    keeps_unstored: bool | None = None,
+) -> tuple[str, str]:
     """Create a key for the acting user; returns (public id, secret), which is shown only now.
     Raises InvalidRequest."""
     unknown = [action for action in actions if action not in ACTIONS]
@@ -270,6 +285,7 @@ def create(actor: Actor, *, name: str, actions: Sequence[str], expires_at_us: in
         actions=sorted(set(actions)),
         created_at=to_datetime(now),
         expires_at=to_datetime(expires_at_us) if expires_at_us else None,
+        keeps_unstored=keeps_unstored,
     )
     writer.write(lambda: row.save(force_insert=True))
     return ids.public(ids.Kind.KEY, key), secret
@@ -291,6 +307,7 @@ def listing(actor: Actor) -> list[KeyRecord]:
             revoked_at=us_or_none(key.revoked_at),
             last_used_at=us_or_none(key.last_used_at),
             user=key.user.username,
+            keeps_unstored=key.keeps_unstored,
         )
         for key in rows[:500]
     ]

@@ -32,7 +32,8 @@ from agents.record.store.new_responses import NewResponse
 from agents.record.store.retries import Retry
 from agents.record.store.start_turn import NewTurn
 from agents.record.store.turns import TurnTarget
-from agents.responses.runner.responses import ResponseRequest, response_run
+from agents.responses.runner.requests import ResponseRequest
+from agents.responses.runner.response_run import response_run
 
 
 @dataclass(frozen=True, slots=True)

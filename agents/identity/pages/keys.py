@@ -42,6 +42,12 @@ ACTIONS = {
 }
 """The actions in the order of the form, with their descriptions."""
 DEFAULT_ACTIONS = ("read", "run")
+KEEPS: dict[str, tuple[str, bool | None]] = {
+    "": (gettext_noop("as the server does"), None),
+    "yes": (gettext_noop("keep it in the log"), True),
+    "no": (gettext_noop("keep nothing of it"), False),
+}
+"""Whether the log keeps what is not to be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,10 @@ def _create(request: PageRequest) -> tuple[str, str]:
     days = LIFETIMES[lifetime][1]
     expires = None if days is None else ids.now_us() + days * DAY_US
     name = request.POST.get("name", "").replace("\0", "")
-    return keys.create(request.actor, name=name, actions=actions, expires_at_us=expires)
+    keeps = request.POST.get("keeps", "")
+    if keeps not in KEEPS:
+        raise InvalidRequest(_("Choose whether the log keeps what is not to be stored."), param="keeps")
+    return keys.create(request.actor, name=name, actions=actions, expires_at_us=expires, keeps_unstored=KEEPS[keeps][1])
 
 
 def _page(
@@ -126,8 +135,10 @@ def _form(request: HttpRequest, *, was_refused: bool) -> dict[str, Any]:
     usual = (request.GET["may"],) if request.GET.get("may") in ACTIONS else DEFAULT_ACTIONS
     chosen = request.POST.getlist("actions") if was_refused else usual
     lifetime = request.POST.get("expires", "") if was_refused else DEFAULT_LIFETIME
+    keeps = request.POST.get("keeps", "") if was_refused else ""
     return {
         "name": request.POST.get("name", "") if was_refused else "",
+        "keeps": [(value, _(label), value == keeps) for value, (label, _keeps) in KEEPS.items()],
         "actions": [(name, _(label), name in chosen) for name, label in ACTIONS.items() if name in actor.actions],
         "lifetimes": [(value, _(label), value == lifetime) for value, (label, _days) in LIFETIMES.items()],
     }

@@ -43,11 +43,16 @@ class StepType(models.IntegerChoices):
 
 
 class Api(models.IntegerChoices):
-    """The API that a record came in by; external records have none."""
+    """The API that a record came in by; external records have none. ``unstored`` is a response that its client asked
+    not to store, and that is kept for readers of the log alone: the API does not know it."""
 
     NONE = 0, "none"
     AGENTS = 1, "agents"
     RESPONSES = 2, "responses"
+    UNSTORED = 3, "unstored"
+
+
+OF_RESPONSES = (Api.RESPONSES, Api.UNSTORED)
 
 
 class Source(models.IntegerChoices):

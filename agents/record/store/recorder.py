@@ -20,7 +20,7 @@ from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.sql import Insert, Select, SelectAmong, Update, UpdateByKey, execute_later
 from agents.record.models.agents import Session
-from agents.record.models.choices import Api, TurnStatus
+from agents.record.models.choices import OF_RESPONSES, TurnStatus
 from agents.record.models.turns import Item, Response, Turn, TurnBody
 from agents.record.schemas.content import CompletionMessage
 from agents.record.schemas.events import (
@@ -57,7 +57,7 @@ _ITEM_COUNT = Select(Session, "item_count", "id = %s")
 # A failed response leaves nothing in its conversation: its request will be repeated.
 _HIDE = (
     "UPDATE agents_item SET hidden = TRUE WHERE turn_id = %s AND number >= "
-    "(SELECT first_item FROM agents_response WHERE turn_id = %s AND last_seq IS NULL AND api = %s)"
+    "(SELECT first_item FROM agents_response WHERE turn_id = %s AND last_seq IS NULL AND api IN (%s, %s))"
 )
 _SET_OUTPUT = UpdateByKey(TurnBody, OUTPUT_COLUMNS, key="turn_id")
 _ADD_ITEM = Insert(Item, "id session_id turn_id step_id number hidden body wire")
@@ -142,7 +142,7 @@ class _Changes:
     def write(self) -> None:
         _add_items(self)
         if self.failed:
-            execute_later(_HIDE, self.ref.turn, self.ref.turn, Api.RESPONSES.value)
+            execute_later(_HIDE, self.ref.turn, self.ref.turn, *OF_RESPONSES)
         if self.answer is not None:
             search.index_answer(self.ref.turn, *self.answer)
         self.response.write_later("turn_id", self.ref.turn, "AND last_seq IS NULL")

@@ -40,6 +40,7 @@ class SessionRecord:
     active_turn: int | None
     last_turn: int | None
     source: int = Source.NATIVE
+    api: int = Api.AGENTS
 
     @property
     def is_external(self) -> bool:
@@ -53,7 +54,7 @@ class SessionRecord:
 
 _COLUMNS = (
     "id agent_id name created_at updated_at turn_count input_tokens output_tokens cost_nano active_turn last_turn "
-    "source"
+    "source api"
 )
 _ROW = VisibleRow(Session, _COLUMNS)
 

@@ -17,7 +17,7 @@ from agents.base.api.views import ApiView, Awaited, answer
 from agents.loop.current_service import service
 from agents.responses.api.streams import failure_of
 from agents.responses.runner import contexts, files, references, sealed_items
-from agents.responses.runner.responses import ResponseRequest
+from agents.responses.runner.requests import ResponseRequest
 from agents.responses.schemas.contexts import CompactContext, CompactedContext, CountInput, InputTokens
 from agents.responses.schemas.input_items import CompactionTriggerItem, items_of_input
 from agents.responses.schemas.objects import ItemObject

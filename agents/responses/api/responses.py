@@ -32,8 +32,8 @@ from agents.responses.api.item_lists import item_page
 from agents.responses.api.streams import frames, response_answer, stream_answer
 from agents.responses.runner import files, references, sealed_items
 from agents.responses.runner import responses as runs
+from agents.responses.runner.requests import ResponseRequest, StartedResponse
 from agents.responses.runner.response_state import state_of
-from agents.responses.runner.responses import ResponseRequest, StartedResponse
 from agents.responses.schemas.input_items import items_of_input
 from agents.responses.schemas.objects import Deleted, ItemList, ResponseEvent, ResponseList, ResponseObject
 from agents.responses.schemas.requests import CreateResponse, checked_include

@@ -15,7 +15,7 @@ from agents.base.api.views import stream
 from agents.base.errors import AgentsError, NotFound, type_of
 from agents.record.schemas.events import Entry, ErrorInfo, TurnEnded
 from agents.responses.runner.entries import Batches, entries_of
-from agents.responses.runner.responses import StartedResponse
+from agents.responses.runner.requests import StartedResponse
 from agents.responses.wire.responses import response_json
 from agents.responses.wire.stream import ResponseStream
 

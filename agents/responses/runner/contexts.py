@@ -21,7 +21,8 @@ from agents.record.store import history
 from agents.record.store import items as stored_items
 from agents.responses.runner import input, tools
 from agents.responses.runner.entries import entries_of
-from agents.responses.runner.responses import ResponseRequest, StartedResponse, begin_response, history_of
+from agents.responses.runner.requests import ResponseRequest, StartedResponse
+from agents.responses.runner.responses import begin_response, history_of
 from agents.responses.store import responses
 from agents.responses.wire.items import items_json
 from agents.responses.wire.stream import ResponseStream

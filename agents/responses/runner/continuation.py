@@ -2,53 +2,64 @@
 
 Clients that keep the history themselves send all of it again with each request. If the input begins with exactly
 the messages of a stored turn, the request continues that turn, or its session, so that the log shows one
-conversation instead of one per request.
+conversation instead of one per request. The turn is found by the last item in the input that a model made, or, where
+clients give items ids of their own, by the name that they have for the conversation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from agents.base import ids
 from agents.base.access import Actor
-from agents.record.models.choices import TurnStatus
+from agents.record.models.choices import Api, TurnStatus
 from agents.record.schemas.items import joined_calls
 from agents.record.store import history
 from agents.responses.runner.input import ParsedInput, ResponseTarget, parse_input
-from agents.responses.schemas.input_items import ClientCallItem, FunctionCallItem, MessageItem
+from agents.responses.schemas.input_items import ClientCallItem, FunctionCallItem
 from agents.responses.store import responses
+from agents.responses.store.responses import ResponseRecord
+
+THREAD = "thread"
+"""Key in the metadata of turns: the name that a client has for the conversation."""
 
 
-def find_continuation(actor: Actor, parsed: ParsedInput) -> tuple[ResponseTarget, ParsedInput] | None:
+def find_continuation(
+    actor: Actor, parsed: ParsedInput, *, api: Api = Api.RESPONSES, thread: str = ""
+) -> tuple[ResponseTarget, ParsedInput] | None:
     """Return the target of a request that names none, and the new part of its input; None if it continues
     nothing."""
-    last_output = _last_output_item(parsed.items)
-    if last_output is None or last_output[0] + 1 == len(parsed.items):
+    position = _last_output_item(parsed.items)
+    if position is None or position + 1 == len(parsed.items):
         return None
-    position, step = last_output
-    record = responses.of_step(actor, step)
+    record = _response_of(actor, parsed.items[position], api, thread)
     if record is None or record.is_live or not _matches_history(parsed, position + 1, record.key):
         return None
+    return target_after(record), parse_input(parsed.items[position + 1 :], parsed.readable[position + 1 :])
+
+
+def target_after(record: ResponseRecord) -> ResponseTarget:
+    """Return the target of a request that goes on from a response."""
     waits = record.turn_status == TurnStatus.AWAITING_INPUT
-    new_input = parse_input(parsed.items[position + 1 :], parsed.readable[position + 1 :])
-    return ResponseTarget(record.session, after=record, waiting_turn=record.turn if waits else None), new_input
+    return ResponseTarget(record.session, after=record, waiting_turn=record.turn if waits else None)
 
 
-def _last_output_item(items: Sequence[object]) -> tuple[int, int] | None:
-    """Return (position, step) of the last item that is an output of a stored step."""
+def _last_output_item(items: Sequence[object]) -> int | None:
+    """Return the position of the last item that is a model's message or call."""
     for position in range(len(items) - 1, -1, -1):
-        item_id = _item_id(items[position])
-        if item_id:
-            step = ids.parse_part(ids.Kind.STEP, item_id)
-            return None if step is None else (position, step)
+        item = items[position]
+        if isinstance(item, FunctionCallItem | ClientCallItem) or getattr(item, "role", "") == "assistant":
+            return position
     return None
 
 
-def _item_id(item: object) -> str | None:
-    """Return the id of an item that is a model's message or call."""
-    if isinstance(item, MessageItem):
-        return item.id if item.role == "assistant" else None
-    return item.id if isinstance(item, FunctionCallItem | ClientCallItem) else None
+def _response_of(actor: Actor, item: Any, api: Api, thread: str) -> ResponseRecord | None:
+    """Return the response that an item may be of."""
+    step = ids.parse_part(ids.Kind.STEP, item.id) if item.id else None
+    if step is not None and (record := responses.of_step(actor, step, api)) is not None:
+        return record
+    return responses.last_unstored(actor, f"{THREAD}={thread}") if thread and api == Api.UNSTORED else None
 
 
 def _matches_history(parsed: ParsedInput, count: int, response: int) -> bool:

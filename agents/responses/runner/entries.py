@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from agents.record import live
 from agents.record.schemas.events import LAST_ORDINAL, Entry
-from agents.responses.runner.responses import StartedResponse
+from agents.responses.runner.requests import StartedResponse
 
 Batches = AsyncGenerator[Sequence[Entry], None]
 
@@ -14,10 +14,16 @@ Batches = AsyncGenerator[Sequence[Entry], None]
 async def entries_of(started: StartedResponse) -> Batches:
     """Yield a response's entries from its first event on; an empty batch is a keep-alive."""
     if started.loop is None:
-        async for batch in live.follow(
-            started.turn, (started.first_seq - 1, LAST_ORDINAL), until_response=started.first_seq
-        ):
-            yield batch
+        is_over = False
+        try:
+            async for batch in live.follow(
+                started.turn, (started.first_seq - 1, LAST_ORDINAL), until_response=started.first_seq
+            ):
+                yield batch
+            is_over = True
+        finally:
+            if started.cancel is not None and not is_over:
+                started.cancel()
         return
     # a response that is not stored runs here, and ends when its reader disconnects
     with started.hold_slot():

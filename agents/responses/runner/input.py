@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, NotFound
 from agents.loop.run import PendingCall
-from agents.record.models.choices import TurnStatus
+from agents.record.models.choices import Api, TurnStatus
 from agents.record.schemas.chat import call_ids
 from agents.record.schemas.content import Content, ToolCall, ToolResponse, TurnMessage, text_of
 from agents.record.schemas.events import ToolDetail
@@ -101,7 +101,12 @@ def _target_after(actor: Actor, public_id: str) -> ResponseTarget:
 
 def copied_items(record: ResponseRecord) -> list[NewItem]:
     """Copy the items up to the end of a response for another session, with the same ids."""
-    return [_copied_item(row) for row in stored_items.up_to(record).walk()]
+    return copies(stored_items.up_to(record).walk())
+
+
+def copies(rows: Iterable[ItemSnapshot]) -> list[NewItem]:
+    """Copy items for another session, with the same ids."""
+    return [_copied_item(row) for row in rows]
 
 
 def _copied_item(row: ItemSnapshot) -> NewItem:
@@ -114,6 +119,8 @@ def _conversation_target(actor: Actor, public_id: str) -> ResponseTarget:
         record = sessions.get(actor, key, action="run")
     except NotFound:
         raise conversations.not_found(public_id) from None
+    if record.api == Api.UNSTORED:
+        raise conversations.not_found(public_id)
     sessions.check_here(record.source)
     last = turns.state(record.last_turn) if record.last_turn is not None else None
     waits = last is not None and last[0] == TurnStatus.AWAITING_INPUT

@@ -29,7 +29,8 @@ from agents.loop.current_service import service
 from agents.record.store.history import NewItem
 from agents.responses.runner import files, input, references, sealed_items
 from agents.responses.runner.entries import entries_of
-from agents.responses.runner.responses import ResponseRequest, begin_response, new_head
+from agents.responses.runner.requests import ResponseRequest
+from agents.responses.runner.responses import begin_response, new_head
 from agents.responses.schemas.input_items import InputItem, items_of_input
 from agents.responses.schemas.requests import CreateResponse, WarmUpResponse
 from agents.responses.store import responses

@@ -7,7 +7,8 @@ import msgspec
 from agents.loop.takeover import RebuiltRun, StoredRun
 from agents.record.schemas.chat import paired_history
 from agents.record.store import history, turns
-from agents.responses.runner.responses import ResponseRequest, response_run
+from agents.responses.runner.requests import ResponseRequest
+from agents.responses.runner.response_run import response_run
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.store import responses
 

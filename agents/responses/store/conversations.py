@@ -65,10 +65,15 @@ def get(actor: Actor, public_id: str, action: Action = "read") -> ConversationRe
 
 def of_key(actor: Actor, key: int, action: Action = "read") -> ConversationRecord:
     """Return the conversation of a session. Raises NotFound."""
-    row = Session.objects.visible_to(actor, action).filter(pk=key).values_list(*_COLUMNS).first()
+    row = _conversations(actor, action).filter(pk=key).values_list(*_COLUMNS).first()
     if row is None:
         raise not_found(ids.openai(ids.Kind.SESSION, key))
     return _record(row)
+
+
+def _conversations(actor: Actor, action: Action = "read") -> Any:
+    """Every session is a conversation, but for those that clients asked not to store."""
+    return Session.objects.visible_to(actor, action).exclude(api=Api.UNSTORED)
 
 
 def _record(row: Sequence[Any]) -> ConversationRecord:
@@ -81,7 +86,7 @@ def listing(actor: Actor, cursor: Cursor) -> tuple[list[ConversationRecord], boo
     follow."""
     after, before = (key_of(edge) if edge else None for edge in (cursor.after, cursor.before))
     bounds = Bounds(after, before, cursor.limit, cursor.newest_first)
-    rows, more = keyset.page(Session.objects.visible_to(actor), bounds, *_COLUMNS)
+    rows, more = keyset.page(_conversations(actor), bounds, *_COLUMNS)
     return [_record(row) for row in rows], more
 
 

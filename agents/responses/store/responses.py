@@ -23,7 +23,7 @@ from agents.base.store.portions import Sized, bytes_of
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_us, us_or_none
 from agents.query.tree import Query
-from agents.record.models.choices import LIVE, Api, TurnStatus
+from agents.record.models.choices import LIVE, OF_RESPONSES, Api, TurnStatus
 from agents.record.models.tags import TurnTag
 from agents.record.models.turns import Response, Step, Turn, TurnBody
 from agents.record.schemas.content import Usage
@@ -136,10 +136,10 @@ def not_found(public_id: str) -> NotFound:
     )
 
 
-def get(actor: Actor, public_id: str, action: Action = "read") -> ResponseRecord:
+def get(actor: Actor, public_id: str, action: Action = "read", api: Api = Api.RESPONSES) -> ResponseRecord:
     """Return a response. Raises NotFound, also for one that the actor may not see."""
     key = ids.parse_openai(ids.Kind.RESPONSE, public_id)
-    rows = _responses(actor, action).filter(pk=key) if key is not None else None
+    rows = _responses(actor, action, [api]).filter(pk=key) if key is not None else None
     row = rows.values_list(*_COLUMNS).first() if rows is not None else None
     if row is None:
         raise not_found(public_id)
@@ -155,8 +155,9 @@ def of_turn_number(actor: Actor, turn: int, number: int) -> ResponseRecord:
 
 
 def of_turn(actor: Actor, turn: int, action: Action = "read") -> list[ResponseRecord]:
-    """Return the responses of a turn in order; empty for a turn of another API."""
-    rows = _responses(actor, action).filter(turn_id=turn).order_by("number").values_list(*_COLUMNS)
+    """Return the responses of a turn in order, also those that are not to be stored; empty for a turn of another
+    API."""
+    rows = _responses(actor, action, OF_RESPONSES).filter(turn_id=turn).order_by("number").values_list(*_COLUMNS)
     return [_record(row) for row in rows]
 
 
@@ -170,21 +171,32 @@ def request_of(record: ResponseRecord) -> bytes:
 def last_settings(turn: int) -> bytes:
     """Return the settings of the last response of a turn, which was read already; empty for a turn of
     another API."""
-    rows = Response.objects.unscoped("the turn was read").filter(turn_id=turn, api=Api.RESPONSES)
+    rows = Response.objects.unscoped("the turn was read").filter(turn_id=turn, api__in=OF_RESPONSES)
     settings = rows.order_by("-number").values_list("settings", flat=True).first()
     return (settings or "").encode()
 
 
-def of_step(actor: Actor, step: int) -> ResponseRecord | None:
+def of_step(actor: Actor, step: int, api: Api = Api.RESPONSES) -> ResponseRecord | None:
     """Return the last response of the turn of a step; None where the actor may not continue it."""
     turn = Step.objects.unscoped("its response is looked up as the actor's").filter(pk=step)
-    rows = _responses(actor, "run").filter(turn_id__in=turn.values("turn_id")).order_by("-number")
+    rows = _responses(actor, "run", [api]).filter(turn_id__in=turn.values("turn_id")).order_by("-number")
     row = rows.values_list(*_COLUMNS).first()
     return None if row is None else _record(row)
 
 
-def _responses(actor: Actor, action: Action = "read") -> Any:
-    return Response.objects.visible_to(actor, action).filter(api=Api.RESPONSES)
+def last_unstored(actor: Actor, metadata: str) -> ResponseRecord | None:
+    """Return the last response of the actor that is not to be stored and has this metadata (``key=value``)."""
+    term = terms.find(TermKind.META, metadata)
+    if term is None:
+        return None
+    rows = _responses(actor, "run", [Api.UNSTORED]).filter(actor_user=actor.user_id)
+    tagged = rows.filter(turn_id__in=TurnTag.objects.filter(term_id=term).values("turn_id")).order_by("-id")
+    row = tagged.values_list(*_COLUMNS).first()
+    return None if row is None else _record(row)
+
+
+def _responses(actor: Actor, action: Action = "read", apis: Sequence[Api] = (Api.RESPONSES,)) -> Any:
+    return Response.objects.visible_to(actor, action).filter(api__in=apis)
 
 
 def _record(row: tuple[Any, ...]) -> ResponseRecord:

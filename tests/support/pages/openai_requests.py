@@ -8,7 +8,8 @@ from typing import Any
 from agents.base import ids
 from agents.base.access import Actor
 from agents.loop import current_service
-from agents.responses.runner.responses import ResponseRequest, begin_response
+from agents.responses.runner.requests import ResponseRequest
+from agents.responses.runner.responses import begin_response
 from agents.responses.schemas.requests import CreateResponse
 from tests.support.live.caller import script
 
