@@ -33,7 +33,7 @@ class Loop:
         if run.resume:
             return [opening, *self._end_pending(run.resume)]
         prepares = run.input_shields or run.retriever or run.documents or run.tool_sources or run.left_out
-        if queued or prepares or run.compaction:
+        if queued or prepares or run.compaction or run.approved_calls:
             return [opening]
         return [opening, steps.begin_inference(self.progress)]
 
@@ -156,8 +156,12 @@ class Loop:
             yield entry
 
     async def _run_approved(self) -> AsyncIterator[Entry]:
-        """On a resume, run the server's calls that the client has approved."""
+        """Run the server's calls that the client has approved: on a resume those that it waited for, else those of a
+        history that the client keeps."""
         resume, progress = self.run.resume, self.progress
+        if resume is None and self.run.approved_calls and not progress.blocked and progress.error is None:
+            async for entry in tool_steps.run_approved(progress):
+                yield entry
         approval_steps = (
             {pending.call.call_id: pending.step for pending in resume.pending if pending.approved} if resume else {}
         )

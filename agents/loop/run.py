@@ -57,6 +57,16 @@ class Resume:
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovedCall:
+    """A call of a tool of the server ``label`` that the client has approved. ``step`` asked for that, in a turn that
+    need not be stored."""
+
+    call: ToolCall
+    step: int | None
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class Compaction:
     """When a run has the model sum up the conversation: before an inference of more than ``threshold`` tokens; or at
     once, with nothing else after it (``is_only``). ``seal`` encrypts the summary for a client that keeps it."""
@@ -77,7 +87,8 @@ class Run:
 
     ``client_forms`` say, by name, how the client knows those of its tools that are not simply functions, and
     ``left_out`` which tools of the request nobody here can run, so that the model is not offered them.
-    ``tool_sources`` list more of the server's tools before the first inference.
+    ``tool_sources`` list more of the server's tools before the first inference, and ``approved_calls`` are made before
+    it.
     ``options`` go with each inference (`InferenceRequest`). ``max_infer_iters`` bounds the rounds;
     with ``ends_with_client_calls`` calls of the client's tools end the response also at that bound.
     ``max_tool_calls`` bounds the server's calls of a response, ``single_call`` those of an inference. With
@@ -103,6 +114,7 @@ class Run:
     left_out: Sequence[str] = ()
     server_tools: Mapping[str, Tool] = field(default_factory=dict)
     tool_sources: Sequence[ToolSource] = ()
+    approved_calls: Sequence[ApprovedCall] = ()
     tool_config: ToolConfig = field(default_factory=ToolConfig)
     sampling: SamplingParams = field(default_factory=SamplingParams)
     response_format: ResponseFormat | None = None

@@ -17,6 +17,7 @@ from agents.loop.cut_calls import PendingStep
 from agents.loop.progress import RunProgress
 from agents.loop.protocols.tools import HostedTool, ListedTools, ToolContext, ToolResult, failure
 from agents.loop.replay import CallOutcome
+from agents.loop.run import ApprovedCall
 from agents.loop.run_tool import model_metadata, run_tool
 from agents.loop.steps import error_info
 from agents.record.schemas.content import ToolCall, ToolResponse
@@ -76,6 +77,24 @@ def _add_listed_tools(
         return [], error_info(error)
     progress.add_tools(offered.tools)
     return list(offered.descriptions), None
+
+
+async def run_approved(progress: RunProgress) -> AsyncIterator[Entry]:
+    """Make the calls that the client has approved, as far as they are of tools of MCP servers."""
+    approved = progress.run.approved_calls
+    calls = [_if_hosted(progress, one) for one in approved]
+    steps = {one.call.call_id: one.step for one in approved if one.step is not None}
+    async for entry in run_tools(progress, calls, steps):
+        yield entry
+
+
+def _if_hosted(progress: RunProgress, approved: ApprovedCall) -> ToolCall:
+    """Return a call, by a name that no tool has where its tool is not one of the server that it was asked for."""
+    tool = progress.run.server_tools.get(approved.call.tool_name)
+    if isinstance(tool, HostedTool) and tool.kind == "mcp" and tool.label == approved.label:
+        return approved.call
+    name = f"{approved.label}.{approved.call.tool_name}"
+    return approved.call.model_copy(update={"tool_name": name})
 
 
 async def run_tools(

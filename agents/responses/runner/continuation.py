@@ -14,10 +14,11 @@ from typing import Any
 from agents.base import ids
 from agents.base.access import Actor
 from agents.record.models.choices import Api, TurnStatus
+from agents.record.schemas.chat import paired_history
 from agents.record.schemas.items import joined_calls
 from agents.record.store import history
 from agents.responses.runner.input import ParsedInput, ResponseTarget, parse_input
-from agents.responses.schemas.input_items import ClientCallItem, FunctionCallItem
+from agents.responses.schemas.input_items import ApprovalRequestItem, ClientCallItem, FunctionCallItem
 from agents.responses.store import responses
 from agents.responses.store.responses import ResponseRecord
 
@@ -34,7 +35,8 @@ def find_continuation(
     if position is None or position + 1 == len(parsed.items):
         return None
     record = _response_of(actor, parsed.items[position], api, thread)
-    if record is None or record.is_live or not _matches_history(parsed, position + 1, record.key):
+    asks = isinstance(parsed.items[position], ApprovalRequestItem)
+    if record is None or record.is_live or not _matches_history(parsed, position + 1, record.key, asks=asks):
         return None
     return target_after(record), parse_input(parsed.items[position + 1 :], parsed.readable[position + 1 :])
 
@@ -46,10 +48,13 @@ def target_after(record: ResponseRecord) -> ResponseTarget:
 
 
 def _last_output_item(items: Sequence[object]) -> int | None:
-    """Return the position of the last item that is a model's message or call."""
+    """Return the position of the last item that is a model's message or call, or asks for the approval of one."""
     for position in range(len(items) - 1, -1, -1):
         item = items[position]
-        if isinstance(item, FunctionCallItem | ClientCallItem) or getattr(item, "role", "") == "assistant":
+        if (
+            isinstance(item, FunctionCallItem | ClientCallItem | ApprovalRequestItem)
+            or getattr(item, "role", "") == "assistant"
+        ):
             return position
     return None
 
@@ -62,7 +67,12 @@ def _response_of(actor: Actor, item: Any, api: Api, thread: str) -> ResponseReco
     return responses.last_unstored(actor, f"{THREAD}={thread}") if thread and api == Api.UNSTORED else None
 
 
-def _matches_history(parsed: ParsedInput, count: int, response: int) -> bool:
-    """Whether the first ``count`` items are exactly the history up to the end of a response."""
-    sent = [row.body for row in parsed.rows[:count] if row.body]
-    return joined_calls(sent) == joined_calls(history.up_to(response))
+def _matches_history(parsed: ParsedInput, count: int, response: int, *, asks: bool) -> bool:
+    """Whether the first ``count`` items are exactly the history up to the end of a response; of one that ``asks`` for
+    approvals, without the calls: a client knows them by other ids."""
+    rows = parsed.rows[:count]
+    if not asks:
+        return joined_calls([row.body for row in rows if row.body]) == joined_calls(history.up_to(response))
+    pairs = zip(parsed.items[:count], rows, strict=True)
+    said = [row.body for item, row in pairs if row.body and not isinstance(item, ApprovalRequestItem)]
+    return joined_calls(history.messages(said)) == joined_calls(paired_history(history.up_to(response)))

@@ -22,6 +22,7 @@ from agents.record.store import items as stored_items
 from agents.record.store import sessions, turns
 from agents.record.store.history import NewItem
 from agents.record.store.turns import AwaitedCall
+from agents.responses.runner import approvals
 from agents.responses.schemas.client_calls import FORMS, OUTPUT_KEY
 from agents.responses.schemas.input_items import (
     ApprovalItem,
@@ -32,7 +33,7 @@ from agents.responses.schemas.input_items import (
     items_of_input,
     stored_json,
 )
-from agents.responses.schemas.messages import messages_of
+from agents.responses.schemas.messages import messages_of, refusal
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.store import conversations, responses
 from agents.responses.store.responses import ResponseRecord
@@ -132,8 +133,8 @@ def _conversation_target(actor: Actor, public_id: str) -> ResponseTarget:
 
 def parse_input(value: str | Sequence[Any], readable: Sequence[Any] | None = None) -> ParsedInput:
     """Parse a request's input; ``readable`` are its items with files replaced for the model."""
-    items = _with_call_ids(items_of_input(value))
-    readable_items = items if readable is None else readable
+    items = approvals.with_decisions(_with_call_ids(items_of_input(value)))
+    readable_items = items if readable is None else approvals.with_decisions(readable)
     messages = [message for item in readable_items for message in messages_of(item)]
     return ParsedInput(
         items,
@@ -179,15 +180,15 @@ def client_answers(parsed: ParsedInput, awaited: Sequence[AwaitedCall], *, requi
     for call in awaited:  # OpenAI's client names a call of its shell by the item
         if (by_item := outputs.get(ids.part("lsh", ids.Kind.STEP, call.step))) is not None:
             outputs[ToolCall.model_validate_json(call.call).call_id] = by_item
-    approvals = {item.approval_request_id: item for item in parsed.approvals}
-    calls = [_pending(call, approvals) for call in awaited]
+    decisions = {item.approval_request_id: item for item in parsed.approvals}
+    calls = [_pending(call, decisions) for call in awaited]
     absent = [pending.call for pending in calls if pending.approved is None and pending.call.call_id not in outputs]
     if not calls or (len(absent) == len(calls) and not required):
         return None  # nothing waits any more: another request was faster
     if absent:
         message = f"No tool output found for function call {absent[0].call_id}."
         raise InvalidRequest(message, param="input", code="missing_tool_output")
-    responses = [_tool_response(pending, outputs, approvals) for pending in calls if not pending.approved]
+    responses = [_tool_response(pending, outputs, decisions) for pending in calls if not pending.approved]
     call_ids = {pending.call.call_id for pending in calls}
     call_ids |= {ids.part("lsh", ids.Kind.STEP, pending.step) for pending in calls}
     request_ids = {_request_id(pending.step) for pending in calls}
@@ -201,9 +202,9 @@ def client_answers(parsed: ParsedInput, awaited: Sequence[AwaitedCall], *, requi
     )
 
 
-def _pending(awaited: AwaitedCall, approvals: dict[str, ApprovalItem]) -> PendingCall:
+def _pending(awaited: AwaitedCall, decisions: dict[str, ApprovalItem]) -> PendingCall:
     call, detail = ToolCall.model_validate_json(awaited.call), ToolDetail.model_validate_json(awaited.detail)
-    approval = approvals.get(_request_id(awaited.step)) if awaited.needs_approval else None
+    approval = decisions.get(_request_id(awaited.step)) if awaited.needs_approval else None
     return PendingCall(awaited.step, call, awaited.started_at, approval.approve if approval else None, detail)
 
 
@@ -214,7 +215,7 @@ def _request_id(step: int) -> str:
 def _tool_response(
     pending: PendingCall,
     outputs: dict[str, FunctionOutputItem | ClientOutputItem],
-    approvals: dict[str, ApprovalItem],
+    decisions: dict[str, ApprovalItem],
 ) -> ToolResponse:
     if pending.approved is None:
         output = outputs[pending.call.call_id]
@@ -224,8 +225,7 @@ def _tool_response(
             return _response(pending, message.content, {OUTPUT_KEY: said})
         text = text_of(message.content)
     else:
-        reason = approvals[_request_id(pending.step)].reason
-        text = f"The user did not approve this call: {reason}" if reason else "The user did not approve this call."
+        text = refusal(decisions[_request_id(pending.step)].reason)
     return _response(pending, text)
 
 

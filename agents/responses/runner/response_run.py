@@ -19,7 +19,7 @@ from agents.record.schemas.content import (
     TopPStrategy,
     TurnMessage,
 )
-from agents.responses.runner import sealed_items, tools
+from agents.responses.runner import approvals, sealed_items, tools
 from agents.responses.runner.requests import ResponseRequest
 from agents.responses.schemas.requests import CreateResponse
 
@@ -47,6 +47,7 @@ def response_run(
         left_out=offer.left_out,
         server_tools=offer.server,
         tool_sources=offer.sources,
+        approved_calls=() if isinstance(body.input, str) else approvals.approved_calls(body.input),
         tool_config=offer.config,
         sampling=SamplingParams(strategy=TopPStrategy(top_p=None), max_tokens=body.max_output_tokens),
         response_format=_format(body),

@@ -130,6 +130,19 @@ class AdditionalToolsItem(_LosslessItem):
     id: str | None = None
 
 
+class ApprovalRequestItem(_LosslessItem):
+    """A call that the client has to approve. ``decision`` is its decision where that follows in the same input, and the
+    call has not been made since."""
+
+    type: Literal["mcp_approval_request"]
+    name: str = Field(min_length=1, max_length=200)
+    arguments: str = "{}"
+    server_label: str = ""
+    id: str | None = None
+    decision: Annotated[Literal["approved", "refused"] | None, Field(exclude=True)] = None
+    reason: Annotated[str | None, Field(exclude=True)] = None
+
+
 class ApprovalItem(_LosslessItem):
     """The client's decision on a call that it had to approve."""
 
@@ -170,7 +183,6 @@ OTHER_TYPES = (
     "code_interpreter_call",
     "mcp_list_tools",
     "mcp_call",
-    "mcp_approval_request",
     "image_generation_call",
     "computer_call",
     "computer_call_output",
@@ -189,7 +201,6 @@ class OtherItem(_LosslessItem):
         "code_interpreter_call",
         "mcp_list_tools",
         "mcp_call",
-        "mcp_approval_request",
         "image_generation_call",
         "computer_call",
         "computer_call_output",
@@ -223,6 +234,7 @@ InputItem = Annotated[
     | Annotated[ClientCallItem, Tag("client_call")]
     | Annotated[ClientOutputItem, Tag("client_output")]
     | Annotated[AdditionalToolsItem, Tag("additional_tools")]
+    | Annotated[ApprovalRequestItem, Tag("mcp_approval_request")]
     | Annotated[ApprovalItem, Tag("mcp_approval_response")]
     | Annotated[CompactionItem, Tag("compaction")]
     | Annotated[CompactionTriggerItem, Tag("compaction_trigger")]

@@ -28,6 +28,7 @@ from agents.record.schemas.content import (
 )
 from agents.responses.schemas.client_calls import FORMS, KIND_OF_CALL, KIND_OF_OUTPUT, qualified_name
 from agents.responses.schemas.input_items import (
+    ApprovalRequestItem,
     ClientCallItem,
     ClientOutputItem,
     CompactionItem,
@@ -56,6 +57,8 @@ def messages_of(item: Any) -> list[TurnMessage]:
         case ClientOutputItem():
             form = FORMS[KIND_OF_OUTPUT[item.type]]
             return [ToolResponseMessage(call_id=item.called, content=form.result(item.model_dump()))]
+        case ApprovalRequestItem():
+            return _decided_call(item)
         case CompactionItem():
             return [SummaryMessage(content=item.summary)]
         case OtherItem():
@@ -137,6 +140,31 @@ def _error_text(error: Any) -> str:
         [str(part.get("text", "")) for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     )
     return "\n".join(parts) or str(error.get("message") or "")
+
+
+REFUSED = "The user did not approve this call"
+"""What a model is told of a call that its client has refused."""
+
+
+def approved_call(item: ApprovalRequestItem) -> ToolCall:
+    """Return the call of a request for approval."""
+    return _call(item.id or f"call_{item.name}", item.name, item.arguments)
+
+
+def _decided_call(item: ApprovalRequestItem) -> list[TurnMessage]:
+    """Return a call that the client has decided about, with the answer where that is no; the server makes the call
+    that it has approved. What is not decided was never called."""
+    if item.decision is None:
+        return []
+    call = approved_call(item)
+    message = CompletionMessage(content="", tool_calls=[call])
+    if item.decision == "approved":
+        return [message]
+    return [message, ToolResponseMessage(call_id=call.call_id, content=refusal(item.reason))]
+
+
+def refusal(reason: str | None) -> str:
+    return f"{REFUSED}: {reason}" if reason else f"{REFUSED}."
 
 
 def _call_and_result(item: OtherItem) -> list[TurnMessage]:

@@ -43,6 +43,11 @@ def process(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Iterator[Se
 
 
 @pytest.fixture
+def caller(process: ServerProcess) -> Caller:
+    return Caller(process.port)
+
+
+@pytest.fixture
 def client(process: ServerProcess) -> Iterator[OpenAI]:
     with OpenAI(base_url=f"{process.base}/v1", api_key="none", max_retries=0) as client:
         yield client
@@ -171,10 +176,60 @@ def test_a_call_that_is_refused_does_not_run(client: OpenAI, mcp: McpProcess) ->
     assert not given[-1].approve
 
 
+GREET = 'call greet_everyone {"url": "here"}'
+
+
+def decided(question: str, asked: Any, *, approve: bool) -> list[Any]:
+    """The input of a client that keeps the history itself: all so far, and its decision on what is asked."""
+    asking = [item.to_dict() for item in asked.output]
+    word = {"type": "mcp_approval_response", "approval_request_id": asking[-1]["id"], "approve": approve}
+    return [{"role": "user", "content": question}, *asking, word]
+
+
+@pytest.mark.parametrize("store", [True, False])
+@pytest.mark.parametrize("approve", [True, False])
+def test_a_client_that_keeps_the_history_decides_in_its_input(
+    client: OpenAI, mcp: McpProcess, store: bool, approve: bool
+) -> None:
+    more: Any = {"model": MODEL, "tools": [offered(mcp, require_approval="always")], "store": store}
+    asked = client.responses.create(input=BOIL, **more)
+    history = decided(BOIL, asked, approve=approve)
+    answered = client.responses.create(input=history, **more)
+    assert kinds(answered) == ["mcp_list_tools", *(["mcp_call"] if approve else []), "message"]
+    if approve:
+        call: Any = answered.output[1]
+        assert (call.output, call.approval_request_id) == ("-100", asked.output[-1].id)
+    history += [item.to_dict() for item in answered.output]
+    again = client.responses.create(input=[*history, {"role": "user", "content": script("say Again.")}], **more)
+    assert kinds(again) == ["mcp_list_tools", "message"]  # the call is not made twice
+
+
+def test_the_turn_that_asked_goes_on_where_it_is_in_the_log(client: OpenAI, mcp: McpProcess, caller: Caller) -> None:
+    question = script("say I will ask.", GREET, "then", "say Done.")
+    more: Any = {"model": MODEL, "tools": [offered(mcp, require_approval="always")]}
+    asked = client.responses.create(input=question, **more)
+    assert asked.output_text == "I will ask."
+    answered = client.responses.create(input=decided(question, asked, approve=True), **more)
+    assert answered.output_text == "Done."
+    steps = caller.get("/v1/logs/steps?limit=2&q=type:tool").json["data"]
+    assert len({step["turn_id"] for step in steps}) == 1
+
+
+def test_a_decision_makes_no_other_call(client: OpenAI, mcp: McpProcess) -> None:
+    """A client may say that it was asked for anything; only tools of that server are called."""
+    tool: Any = offered(mcp, require_approval="always")
+    for name, label in (("get_boiling_point", "elsewhere"), ("nothing", "lab"), ("lookup_order", "builtin")):
+        asking = {"type": "mcp_approval_request", "id": "mcpr_1", "name": name, "server_label": label}
+        word = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
+        items: Any = [{"role": "user", "content": BOIL}, {**asking, "arguments": "{}"}, word]
+        response = client.responses.create(model=MODEL, input=items, tools=[tool])
+        [call] = [item for item in response.output if item.type == "mcp_call"]
+        assert call.status == "failed"
+
+
 def test_calls_beyond_the_limit_are_not_made(client: OpenAI, mcp: McpProcess) -> None:
     tool: Any = offered(mcp)
-    greet = 'call greet_everyone {"url": "here"}'
-    asked = script(greet, "then", greet, "then", "say Enough.")
+    asked = script(GREET, "then", GREET, "then", "say Enough.")
     response = client.responses.create(model=MODEL, input=asked, tools=[tool], max_tool_calls=1)
     calls: list[Any] = [item for item in response.output if item.type == "mcp_call"]
     assert [call.status for call in calls][:1] == ["completed"]

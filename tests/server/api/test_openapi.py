@@ -261,6 +261,7 @@ TOLD_OTHERWISE = [
         "ClientOutputItem",
         "AdditionalToolsItem",
         "ApprovalItem",
+        "ApprovalRequestItem",
         "CompactionItem",
         "CompactionTriggerItem",
         "ReferenceItem",
