@@ -10,10 +10,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agents.forks.comparison import content
 from agents.forks.comparison.alignment import Element, Pair, align
 from agents.forks.schemas.comparison import Comparison, Difference, PairCounts, StepPair, StepSide, TextDifference
 from agents.logs.schemas.rows import TurnRow
+from agents.record.schemas import step_texts
 from agents.record.schemas.events import Origin
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.uikit.text_diff import MAX_PARTS, diff
@@ -88,8 +88,8 @@ def compare(a: TurnToCompare, b: TurnToCompare, fork: int | None = None) -> Comp
 def _parsed(steps: Sequence[StepSnapshot]) -> list[_ParsedStep]:
     out = []
     for step in steps:
-        detail = content.detail_of(step)
-        out.append(_ParsedStep(step, detail, content.texts_of(step, detail)))
+        detail = step_texts.detail_of(step)
+        out.append(_ParsedStep(step, detail, step_texts.texts_of(step, detail)))
     return out
 
 
@@ -130,8 +130,8 @@ def _difference(name: str, a: Any, b: Any) -> Difference:
 
 
 def _message_diffs(differ: _TextDiffer, a: TurnSnapshot, b: TurnSnapshot) -> list[TextDifference]:
-    question = differ.text("input", content.input_text(a.input_messages), content.input_text(b.input_messages))
-    answer = differ.text("output", content.output_text(a.output_message), content.output_text(b.output_message))
+    question = differ.text("input", step_texts.input_text(a.input_messages), step_texts.input_text(b.input_messages))
+    answer = differ.text("output", step_texts.output_text(a.output_message), step_texts.output_text(b.output_message))
     return [question, answer]
 
 

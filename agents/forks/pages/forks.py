@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import AgentsError, InvalidRequest, NotFound
-from agents.forks.comparison import content
 from agents.forks.runner import fork
 from agents.forks.runner.fork import ForkRequest
 from agents.forks.schemas.forks import ForkTurn
@@ -21,6 +20,7 @@ from agents.forks.store import comparison_input
 from agents.logs.pages import turn_summary
 from agents.logs.store import turn_log
 from agents.loop.current_service import service
+from agents.record.schemas import step_texts
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import agents, read_turns, step_pages, turns
 from agents.uikit.access import PageRequest, page
@@ -115,12 +115,12 @@ def _sampling(parameters: Mapping[str, Any]) -> Form:
 
 
 def _result(step: StepSnapshot) -> str:
-    answers = content.detail_of(step).get("tool_responses") or [{}]
-    return content.content_text(answers[0].get("content"))
+    answers = step_texts.detail_of(step).get("tool_responses") or [{}]
+    return step_texts.content_text(answers[0].get("content"))
 
 
 def _question(turn: TurnSnapshot) -> str:
-    return content.last_user_text(turn.input_messages)
+    return step_texts.last_user_text(turn.input_messages)
 
 
 def _read(choice: ForkChoice, posted: Form) -> ForkTurn:

@@ -6,8 +6,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from agents.base import ids
-from agents.forks.comparison import content
 from agents.forks.comparison.turns import origin_of
+from agents.record.schemas import step_texts
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.uikit.links import at
 
@@ -23,7 +23,7 @@ def label(step: StepSnapshot) -> str:
     """``taken over``; nothing of a step that was done here and now."""
     if not step.detail or b'"origin":' not in step.detail:
         return ""
-    origin = origin_of(content.detail_of(step))
+    origin = origin_of(step_texts.detail_of(step))
     return label_of(origin.how) if origin else ""
 
 
