@@ -1,0 +1,1 @@
+"""A comparison in other words than the API's."""
