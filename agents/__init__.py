@@ -15,6 +15,7 @@ these rules as contracts, and ``make lint`` checks them.
 ``knowledge``          files, vector databases, retrieval
 ``relay``              requests without an agent: chat completions, completions, embeddings
 ``telemetry``          logs of agents that run elsewhere, in; our turns as spans, out
+``log_tools``          the log as tools for other agents: an MCP server
 ---------------------  --------------------------------------------------------------------------
 ``pages``              pages and admin of the record: agents, sessions, turns, steps; the dashboard
 ``logs``               a query in; rows, facets, numbers, pages and exports of what matches out
@@ -47,15 +48,15 @@ Async and sync code meet in ``base.reading``, ``base.feed_reader``, ``record.liv
 ``record.store.recorder``, ``loop.run``, ``responses.runner.socket``, ``base.api.views`` and, for request threads and
 shutdown, in ``agentsite``, which also has the commands ``serve``, ``backup``, ``restore`` and ``copy_to_postgres``.
 
-The nine subjects from ``identity`` to ``telemetry`` can be left out by the setting ``INSTALLED_SUBJECTS``. What they
+The ten subjects from ``identity`` to ``log_tools`` can be left out by the setting ``INSTALLED_SUBJECTS``. What they
 add to those below them they register in ``install``: tools, shields and documents of a turn (``loop.extensions``) and
 of a response (``responses.runner.extensions``), work of a serving process (``loop.background``), places on pages
-(``pages.places``), fields of queries and formats of exports (``logs``), what they do before turns are deleted
-(``record.store.deletion_hooks``). ``server.subjects`` calls them, and puts their ``urls`` together. Their tables are
+(``pages.places``), fields of queries and formats of exports (``logs``), comparisons (``logs.log_hooks``), what they do before turns are
+deleted (``record.store.deletion_hooks``). ``server.subjects`` calls them, and puts their ``urls`` together. Their tables are
 there in any case: the database is the same whichever are installed. Which rows go with a deleted record, the foreign
 keys of all tables declare; ``record.store.references`` makes the statements of that.
 ``models.py`` and ``admin.py`` of the app collect those of the subjects for Django. ``migrations/``, ``locale/``,
-``management/`` (the commands ``demo``, ``admin_link``, ``prices``, ``logs``, ``retention``, ``partition``),
+``management/`` (the commands ``demo``, ``admin_link``, ``prices``, ``logs``, ``retention``, ``partition``, ``mcp``),
 ``templates/`` and ``templatetags/`` (what the admin looks like) stand where Django looks for them. Pages are rendered
 from ``templates/<subject>/`` with the files of ``static/<subject>/``, both beside this package; parts of pages begin
 with an underscore.

@@ -56,7 +56,7 @@ PAGE_METHODS = ("GET", "HEAD", "POST")
 
 
 def is_api(path: str) -> bool:
-    return path.startswith(API_PATHS) or path in {"/v1", "/v1alpha"}
+    return path.startswith(API_PATHS) or path in {"/v1", "/v1alpha", "/mcp"}
 
 
 class _Async:

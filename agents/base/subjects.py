@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from django.conf import settings
 
-REMOVABLE = ("identity", "prices", "feedback", "forks", "tools", "safety", "knowledge", "relay", "telemetry")
+REMOVABLE = (
+    "identity",
+    "prices",
+    "feedback",
+    "forks",
+    "tools",
+    "safety",
+    "knowledge",
+    "relay",
+    "telemetry",
+    "log_tools",
+)
 """In the order in which they are installed."""
 
 

@@ -13,7 +13,7 @@ INSTALLING = (
 """Subjects with an ``install`` module, which registers what they add to others."""
 _ADMIN = ("identity", "prices", "tools", "safety", "knowledge", "relay")
 """Removable subjects with admin pages."""
-_COMMANDS = {"identity": ("admin_link",), "prices": ("prices",)}
+_COMMANDS = {"identity": ("admin_link",), "prices": ("prices",), "log_tools": ("mcp",)}
 
 
 def install() -> None:

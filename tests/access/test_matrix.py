@@ -115,6 +115,12 @@ BODIES: dict[str, dict[str, Any]] = {
     "AgentList": {"agent_config": {"model": "scripted/fast", "instructions": "by the matrix"}},
     "SessionCreate": {"session_name": "by the matrix"},
     "AgentsSdkTraces": {"data": []},
+    "LogTools": {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "search_log", "arguments": {"limit": 100, "max_chars": 40_000}},
+    },
     **{name: {f"resource{what}": []} for name, what in SIGNALS},
     **{name: {"name": "by the matrix"} for name in ("LangSmithRuns", "LangSmithRun")},
     "LangSmithBatch": {"post": []},

@@ -22,9 +22,10 @@ PATHS = {
     "knowledge": ("/v1/files", "/v1/vector_stores", "/v1/vector-dbs"),
     "relay": ("/v1/chat/completions", "/v1/embeddings"),
     "telemetry": ("/v1/traces", "/connect/", "/import/", "/langsmith/info"),
+    "log_tools": ("/mcp",),
 }
 """Where each subject is reached."""
-COMMANDS = {"identity": "admin_link", "prices": "prices"}
+COMMANDS = {"identity": "admin_link", "prices": "prices", "log_tools": "mcp"}
 ADMIN = {
     "identity": "/admin/agents/user/",
     "prices": "/admin/agents/price/",

@@ -216,6 +216,22 @@ def names(actor: Actor) -> list[tuple[str, str]]:
     return [(name or model, ids.public(ids.Kind.AGENT, pk)) for name, model, pk in rows]
 
 
+MAX_NAMESAKES = 20
+"""Agents of one name that are looked at."""
+
+
+def runnable_by_name(actor: Actor, name: str) -> list[str]:
+    """List the public ids of the agents of this name that take turns of the actor, newest first."""
+    rows = Agent.objects.visible_to(actor, "run").filter(name=name, revision__isnull=False)
+    keys = (
+        rows.exclude(source__in=EXTERNAL)
+        .filter(disabled_at__isnull=True)
+        .order_by("-id")
+        .values_list("pk", flat=True)[:MAX_NAMESAKES]
+    )
+    return [ids.public(ids.Kind.AGENT, key) for key in keys]
+
+
 def models(actor: Actor) -> list[str]:
     """List the models of the newest 500 agents an actor may see, sorted."""
     return sorted(set(Agent.objects.visible_to(actor).order_by("-id").values_list("model", flat=True)[:500]))

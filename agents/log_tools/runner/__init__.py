@@ -1,0 +1,1 @@
+"""The tools, and the server that offers them."""

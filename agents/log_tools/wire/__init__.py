@@ -1,0 +1,1 @@
+"""What the log has, in text for a model."""
