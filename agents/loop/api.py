@@ -11,7 +11,7 @@ from agents.base.access import Actor
 from agents.base.api.views import ApiView, Awaited, answer, no_content
 from agents.base.errors import NotFound
 from agents.base.reading import read
-from agents.loop import model_names
+from agents.loop import agent_names, model_names
 from agents.loop.current_service import service
 from agents.loop.inference.base import Model
 from agents.loop.schemas.models import ModelObject, ModelPage, RegisterModel
@@ -35,10 +35,11 @@ def _model_object(model: Model) -> ModelObject:
 
 
 async def _all_models(actor: Actor) -> list[Model]:
-    """List every model that the actor may use."""
+    """List every model that the actor may use, and every agent."""
     providers = service().providers
     offered = (await providers.endpoints.all_models()).models
-    return [*offered, *model_names.built_in_embeddings(providers), *await read(model_names.listing, actor)]
+    registered, agents = await read(model_names.listing, actor), await read(agent_names.models, providers, actor)
+    return [*offered, *model_names.built_in_embeddings(providers), *registered, *agents]
 
 
 class StepDecision(ApiView):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
 from agents.base.store.registered import Registration
+from agents.loop import agent_names
 from agents.loop.inference.base import InferenceEndpoint, Model
 from agents.loop.provider_set import Providers
 from agents.loop.schemas.models import RegisterModel
@@ -52,6 +53,8 @@ def check_new(providers: Providers, new: Registration) -> None:
     if new.provider not in endpoints.names:
         message = f"provider_id: there is no '{new.provider[:100]}'; there are {', '.join(endpoints.names)}."
         raise InvalidRequest(message, param="provider_id")
+    if agent_names.is_agent(providers, new.identifier):
+        raise InvalidRequest("model_id: a name that begins with agent/ is an agent's.", param="model_id")
     if endpoints.is_qualified(new.identifier) and new.identifier != f"{new.provider}/{new.resource}":
         message = "model_id: a name that begins with an endpoint's name is that endpoint's model."
         raise InvalidRequest(message, param="model_id")

@@ -64,7 +64,7 @@ def build_run(
         response_format=config.response_format,
         input_shields=extensions.shields(providers, actor, config.input_shields, "input_shields"),
         output_shields=extensions.shields(providers, actor, config.output_shields, "output_shields"),
-        retriever=_retriever(providers, actor, session, groups, args),
+        retriever=retriever_of(providers, actor, session, groups, args),
         documents=extensions.slow_documents(providers, session, turn, groups, body.documents or ()),
         max_infer_iters=config.max_infer_iters,
         tool_timeout_s=providers.tool_timeout_s,
@@ -74,7 +74,7 @@ def build_run(
     )
 
 
-def _retriever(
+def retriever_of(
     providers: Providers, actor: Actor, session: int, groups: Sequence[AgentToolGroup], args: Args
 ) -> Retriever | None:
     """Return the retriever of a turn, if one of its groups is one. Raises InvalidRequest for invalid ``args``

@@ -33,9 +33,11 @@ from agents.record.schemas.turns import MESSAGES
 from agents.record.store import agents as agent_store
 from agents.record.store import closing, forks, history, read_turns, retries, sessions, start_turn, turns
 from agents.record.store.agents import AgentRecord
+from agents.record.store.history import NewItem
 from agents.record.store.new_responses import NewResponse
 from agents.record.store.recorder import TurnRef
 from agents.record.store.retries import Retry
+from agents.record.store.sessions import NewSession
 from agents.record.store.start_turn import NewTurn, Resumption
 from agents.record.store.turns import TurnTarget
 
@@ -63,11 +65,18 @@ def earlier_items(turn: int) -> tuple[Sequence[bytes], Sequence[bytes]]:
 @dataclass(frozen=True, slots=True)
 class SentRequest:
     """A request of a caller beside its parsed body: ``raw`` is the body as received, ``provider_data`` is for this
-    run's providers and is never stored."""
+    run's providers and is never stored. ``new_session`` is the session of its turn, where that is created with it, and
+    ``earlier_items`` what was said in it elsewhere."""
 
     raw: bytes = b""
     retry: Retry | None = None
     provider_data: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    new_session: NewSession | None = None
+    earlier_items: Sequence[NewItem] = ()
+
+    def in_new_session(self, session: NewSession, earlier_items: Sequence[NewItem]) -> SentRequest:
+        """Return the request of a turn that begins a session."""
+        return replace(self, new_session=session, earlier_items=earlier_items)
 
     def new_response(self, actor: Actor, model: str) -> NewResponse:
         """Return the response that this request starts."""
@@ -143,8 +152,7 @@ class Service:
         loop = Loop(replace(run, provider_data=sent.provider_data))
         try:
             with self.place(actor, agent.key, needs_caller=bool(sent.provider_data)) as place:
-                new_response = sent.new_response(actor, run.model)
-                return self._start(actor, agent, loop, body, new_response, place)
+                return self._start(actor, agent, loop, body, sent, place)
         except retries.AlreadyRun as repeated:
             return self.attach(actor, repeated.turn, repeated.number)
 
@@ -154,7 +162,7 @@ class Service:
         agent: AgentRecord,
         loop: Loop,
         body: CreateTurn,
-        new_response: NewResponse,
+        sent: SentRequest,
         place: Place,
     ) -> Started:
         run, queued = loop.run, place.queued
@@ -168,8 +176,10 @@ class Service:
             provider=run.inference.name,
             messages=body.messages,
             request=body.model_dump_json(exclude={"messages", "stream"}, exclude_none=True),
-            response=new_response,
+            response=sent.new_response(actor, run.model),
             queued=queued,
+            new_session=sent.new_session,
+            earlier_items=sent.earlier_items,
         )
         stored, first_item = start_turn.open_turn(actor, new, opening, place.owner)
         earlier_session_items = partial(history.before, run.session, first=first_item)

@@ -13,7 +13,7 @@ from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
 from agents.loop.current_service import service
 from agents.record.schemas.content import ToolCall
-from agents.record.store.turns import AwaitedCall
+from agents.record.store.turns import AwaitedCall, TurnTarget
 from agents.responses.runner.requests import ResponseRequest
 from agents.responses.runner.responses import begin_response
 from agents.responses.schemas.requests import CreateResponse
@@ -41,6 +41,11 @@ def last_response(actor: Actor, turn: int) -> ResponseRecord:
     if not records or not records[-1].is_last:
         raise InvalidRequest("This turn has no agent, and its last response was deleted: it cannot go on.")
     return records[-1]
+
+
+def is_of_responses(actor: Actor, target: TurnTarget) -> bool:
+    """Tell whether a turn goes on by a response: it has no agent, or its agent was asked by one."""
+    return target.agent is None or bool(responses.of_turn(actor, target.key, "run"))
 
 
 def request_of(record: ResponseRecord) -> JSON:

@@ -49,7 +49,7 @@ def continue_turn(actor: Actor, turn: int, text: str) -> str:
     the new turn. Raises what starting a turn raises."""
     _check_text(text)
     target = turns.target(actor, turn, action="run")
-    if target.agent is not None:
+    if not response_requests.is_of_responses(actor, target):
         return say(actor, target.session, text)
     return response_requests.start_response(
         actor, response_requests.follow_up(response_requests.last_response(actor, turn), text)
@@ -71,7 +71,7 @@ def answer(actor: Actor, turn: int, posted: Mapping[str, str]) -> None:
     """Answer a turn's pending calls for the client, from the fields of its form (`agents.pages.tool_call_forms`).
     Raises InvalidRequest."""
     target = turns.target(actor, turn, action="run")
-    if target.agent is None:
+    if response_requests.is_of_responses(actor, target):
         return _answer_response(actor, target, posted)
     calls = [ToolCall.model_validate_json(pending.call) for pending in turns.pending_calls(turn)]
     start_turn.check_unmoved(turn, target.next_seq)

@@ -166,11 +166,11 @@ def _tool(tool: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def client_tools(turn: int) -> list[ToolDef]:
-    """The client's tools of a turn: those of its last response, else of its agent. The caller has checked access to
+    """The client's tools of a turn: those of its last response, and of its agent. The caller has checked access to
     the turn."""
     settings = msgspec.json.decode(responses.last_settings(turn) or b"{}")
     own_tools = [_definition(tool) for tool in settings.get("tools") or () if tool.get("type") == "function"]
-    return own_tools or agents.client_tools_of(turn)
+    return [*own_tools, *agents.client_tools_of(turn)]
 
 
 def _definition(tool: Mapping[str, Any]) -> ToolDef:

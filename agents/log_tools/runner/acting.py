@@ -96,7 +96,7 @@ def _answer(actor: Actor, sent: AnswerArguments) -> int:
     start_turn.check_unmoved(target.key, target.next_seq)
     calls = {ToolCall.model_validate_json(awaited.call).call_id: awaited for awaited in pending}
     _check(calls, sent.answers)
-    if target.agent is None:
+    if response_requests.is_of_responses(actor, target):
         return _answer_response(actor, target, calls, sent.answers)
     responses = [_tool_response(calls[answer.call_id], answer) for answer in sent.answers]
     service().resume_turn(actor, target, service().config_of(actor, target), ResumeTurn(tool_responses=responses))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from django.db.models import Count
 
@@ -216,19 +217,24 @@ def names(actor: Actor) -> list[tuple[str, str]]:
     return [(name or model, ids.public(ids.Kind.AGENT, pk)) for name, model, pk in rows]
 
 
-MAX_NAMESAKES = 20
-"""Agents of one name that are looked at."""
+MAX_NAMESAKES, MAX_NAMES = 20, 500
+"""Agents of one name, and of all names, that are looked at."""
+
+
+def runnable(actor: Actor) -> list[tuple[str, str]]:
+    """List (name, public id) of the agents that take turns, among those the actor may see, newest first."""
+    rows = _taking_turns(Agent.objects.visible_to(actor)).values_list("name", "pk")[:MAX_NAMES]
+    return [(name, ids.public(ids.Kind.AGENT, key)) for name, key in rows]
+
+
+def _taking_turns(rows: Any) -> Any:
+    return rows.filter(revision__isnull=False, disabled_at__isnull=True).exclude(source__in=EXTERNAL).order_by("-id")
 
 
 def runnable_by_name(actor: Actor, name: str) -> list[str]:
     """List the public ids of the agents of this name that take turns of the actor, newest first."""
-    rows = Agent.objects.visible_to(actor, "run").filter(name=name, revision__isnull=False)
-    keys = (
-        rows.exclude(source__in=EXTERNAL)
-        .filter(disabled_at__isnull=True)
-        .order_by("-id")
-        .values_list("pk", flat=True)[:MAX_NAMESAKES]
-    )
+    rows = _taking_turns(Agent.objects.visible_to(actor, "run").filter(name=name))
+    keys = rows.values_list("pk", flat=True)[:MAX_NAMESAKES]
     return [ids.public(ids.Kind.AGENT, key) for key in keys]
 
 

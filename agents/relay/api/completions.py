@@ -1,4 +1,5 @@
-"""OpenAI's chat completions: relayed to the endpoint of their model, logged and listed."""
+"""OpenAI's chat completions: relayed to the endpoint of their model, logged and listed; or a turn of the agent that
+their model names."""
 
 from __future__ import annotations
 
@@ -10,16 +11,23 @@ from agents.base.api import large_answers
 from agents.base.api.lists import list_json
 from agents.base.api.negotiation import json_response, read_json
 from agents.base.api.parameters import AFTER_ALONE, LIMIT, ORDER
+from agents.base.api.provider_data import provider_data
 from agents.base.api.views import ApiView, Awaited, answer
 from agents.base.errors import InvalidRequest
 from agents.base.store import portions
-from agents.loop import model_names
+from agents.loop import agent_names, model_names
 from agents.loop.caller_errors import errors_for_caller
 from agents.loop.current_service import service
 from agents.loop.inference.base import RelayEndpoint
+from agents.loop.service import SentRequest
+from agents.record.store import retries
+from agents.record.store.agents import AgentRecord
 from agents.relay import store as completions
 from agents.relay.api.event_streams import event_stream
+from agents.relay.runner import agent_chat
+from agents.relay.runner.agent_chat import AgentChat
 from agents.relay.runner.completions import ChatCall
+from agents.relay.schemas.agent_chat import AgentChatRequest
 from agents.relay.schemas.completions import (
     ChatCompletionChunk,
     ChatCompletionObject,
@@ -46,7 +54,8 @@ class ChatCompletionList(ApiView):
     )
     def post(self, request: Request) -> HttpResponseBase:
         body: CreateChatCompletion = self.body(CreateChatCompletion)
-        call = self._chat_call(body)
+        agent = agent_names.of_model(service().providers, self.actor, body.model)
+        call = self._chat_call(body) if agent is None else self._agent_chat(agent)
         request_id = getattr(request._request, "request_id", "")
 
         async def stream() -> HttpResponseBase:
@@ -57,6 +66,13 @@ class ChatCompletionList(ApiView):
                 return json_response(await call.full_completion())
 
         return Awaited(stream if body.stream else complete)
+
+    def _agent_chat(self, agent: AgentRecord) -> AgentChat:
+        request = self.request._request
+        key, count = request.headers.get("Idempotency-Key"), request.headers.get("X-Stainless-Retry-Count")
+        retry = retries.read(self.actor, request.path, self.raw, key, count)
+        sent = SentRequest(self.raw, retry, provider_data(request))
+        return agent_chat.begin(self.actor, agent, self.body(AgentChatRequest), sent)
 
     def _chat_call(self, body: CreateChatCompletion) -> ChatCall:
         sent = read_json(self.request._request)

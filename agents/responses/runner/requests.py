@@ -13,6 +13,7 @@ from agents.base.access import Actor
 from agents.loop.loop import Loop
 from agents.record.models.choices import Api
 from agents.record.schemas.events import Event
+from agents.record.store.agents import AgentRecord
 from agents.record.store.history import NewItem
 from agents.record.store.retries import Retry
 from agents.responses.schemas.requests import CreateResponse
@@ -41,7 +42,7 @@ class StartedResponse:
 class ResponseRequest:
     """A request for a response: its actor, its parsed and raw body, and the caller's data for providers.
     ``readable`` are its items with files replaced for the model, where there are files; ``earlier`` the items before
-    it where they are not those of a stored response."""
+    it where they are not those of a stored response; ``agent`` is the agent that its model names."""
 
     actor: Actor
     body: CreateResponse
@@ -50,6 +51,7 @@ class ResponseRequest:
     provider_data: Mapping[str, Any]
     readable: Sequence[Any] | None = None
     earlier: Sequence[NewItem] | None = None
+    agent: AgentRecord | None = None
 
     @property
     def is_kept(self) -> bool:

@@ -19,7 +19,7 @@ from agents.record.schemas.content import (
     TopPStrategy,
     TurnMessage,
 )
-from agents.responses.runner import approvals, sealed_items, tools
+from agents.responses.runner import agent_runs, approvals, sealed_items, tools
 from agents.responses.runner.requests import ResponseRequest
 from agents.responses.schemas.requests import CreateResponse
 
@@ -28,16 +28,17 @@ def response_run(
     service: Service, request: ResponseRequest, turn: int, session: int, messages: Sequence[TurnMessage]
 ) -> Run:
     """Build the run of a request's response. Raises InvalidRequest for an unknown name."""
-    providers, actor, body = service.providers, request.actor, request.body
+    providers, actor, body, agent = service.providers, request.actor, request.body, request.agent
     check_images(messages)
-    inference, model = model_names.resolve(providers, actor, body.model)
+    name = body.model if agent is None else agent.config.model
+    inference, model = model_names.resolve(providers, actor, name)
     offer = tools.offered_tools(providers, actor, body, request.provider_data)
     shields = extensions.shields(providers, actor, body.guardrail_ids, "guardrails")
-    return Run(
+    run = Run(
         turn=turn,
         session=session,
         actor=actor.name,
-        model=body.model,
+        model=name,
         inference_model=model,
         inference=inference,
         instructions=body.instructions or "",
@@ -65,6 +66,7 @@ def response_run(
         clock=ids.now_us,
         new_key=ids.new_key,
     )
+    return run if agent is None else agent_runs.with_agent(run, providers, actor, body, agent.config)
 
 
 def _compaction(actor: Actor, body: CreateResponse) -> Compaction | None:

@@ -12,6 +12,7 @@ import msgspec
 
 from agents.base import ids, tracing
 from agents.base.errors import Conflict, InvalidRequest
+from agents.loop import agent_names
 from agents.loop.loop import Loop
 from agents.loop.run import Resume
 from agents.loop.service import EarlierItems, Place, Service, earlier_items
@@ -26,7 +27,7 @@ from agents.record.store.recorder import TurnRef
 from agents.record.store.sessions import NewSession
 from agents.record.store.start_turn import NewTurn, Resumption
 from agents.record.store.turns import TurnTarget
-from agents.responses.runner import continuation, input, kept, sealed_items
+from agents.responses.runner import agent_runs, continuation, input, kept, sealed_items
 from agents.responses.runner.input import ClientAnswers, ParsedInput, ResponseTarget
 from agents.responses.runner.requests import ResponseRequest, StartedResponse
 from agents.responses.runner.response_run import response_run
@@ -45,6 +46,7 @@ def begin_response(service: Service, request: ResponseRequest) -> StartedRespons
     if earlier_run:
         return _repeated_response(request, *earlier_run)
     service.check_open()
+    request = replace(request, agent=agent_names.of_model(service.providers, request.actor, request.body.model))
     try:
         return _start_for_input(service, request)
     except (Conflict, InvalidRequest):
@@ -135,7 +137,8 @@ def _start(service: Service, request: ResponseRequest, target: ResponseTarget, p
         hold_slot = partial(service.runner.slots.hold, request.actor)
         head = new_head(request, target.conversation)
         return StartedResponse(head, turn, 0, opening=loop.open(), loop=loop, hold_slot=hold_slot)
-    with service.place(request.actor, None, needs_caller=_needs_caller(request)) as place:
+    agent_key = request.agent.key if request.agent else None
+    with service.place(request.actor, agent_key, needs_caller=_needs_caller(request)) as place:
         return _store(service, request, target, parsed, loop, place)
 
 
@@ -148,12 +151,13 @@ def _store(
     place: Place,
 ) -> StartedResponse:
     body, run, queued, head = request.body, loop.run, place.queued, new_head(request, target.conversation)
+    agent_key = request.agent.key if request.agent else None
     opening = loop.open(queued=queued)
     new = NewTurn(
         key=run.turn,
         session=run.session,
-        agent=None,
-        revision=None,
+        agent=agent_key,
+        revision=request.agent.revision if request.agent else None,
         model=run.model,
         provider=run.inference.name,
         messages=parsed.messages,
@@ -162,7 +166,7 @@ def _store(
         queued=queued,
         end_user=body.safety_identifier or body.user or "",
         after=target.after.key if target.after else None,
-        new_session=None if target.session is not None else NewSession(run.session, api=request.api),
+        new_session=None if target.session is not None else NewSession(run.session, agent_key, api=request.api),
         earlier_items=target.earlier,
         metadata=kept.metadata_of(request),
     )
@@ -246,6 +250,8 @@ def _resume(
     parsed: ParsedInput,
     answers: ClientAnswers,
 ) -> StartedResponse:
+    if request.agent is not None:
+        request = replace(request, agent=agent_runs.of_turn(service, request.actor, turn_target) or request.agent)
     value = read_turns.turn(request.actor, turn_target.key, "run")
     start_turn.check_unmoved(turn_target.key, turn_target.next_seq)
     next_step, next_round = turns.next_numbers(turn_target.key)
