@@ -40,7 +40,7 @@ CSP_PAGE = (
 CSP_TRUSTED = f"{CSP_PAGE}; require-trusted-types-for 'script'; trusted-types fragments"
 CSP_API = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
-API_PATHS = ("/v1/", "/v1alpha/", "/langsmith/", "/api/public/")
+API_PATHS = ("/v1/", "/v1alpha/", "/langsmith/", "/api/public/", "/mcp/")
 """Paths of the APIs, where no cookies are read."""
 
 UNTRUSTED_PATHS = ("/admin/", "/docs/")

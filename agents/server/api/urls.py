@@ -1,6 +1,6 @@
 """The URL table of ``/v1`` and its aliases: ``/v1alpha`` for the agents of 0.3.x clients, and
 ``/v1/openai/v1`` for OpenAI clients with the older base URL. Clients of LangSmith and Langfuse report under
-paths of their own. The routes of removable subjects are in their ``urls``."""
+paths of their own, and MCP has one. The routes of removable subjects are in their ``urls``."""
 
 from __future__ import annotations
 
@@ -85,4 +85,4 @@ def routes(prefix: str = "/") -> Iterator[tuple[str, type[ApiView]]]:
 
 
 urlpatterns: list[URLPattern] = [path(route.lstrip("/"), view.as_view()) for route, view in routes()]
-urlpatterns.append(re_path(r"^(v1(alpha)?|langsmith|api/public)(/|$)", not_found.UnknownPathView.as_view()))
+urlpatterns.append(re_path(r"^(v1(alpha)?|langsmith|api/public|mcp)(/|$)", not_found.UnknownPathView.as_view()))
