@@ -11,7 +11,6 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
-from agents.base.access import Actor
 from agents.base.api.negotiation import read_json
 from agents.base.api.views import ApiView, Awaited
 from agents.base.lazy_import import lazy_import
@@ -31,10 +30,11 @@ class LogTools(ApiView):
 
     def post(self, request: Request) -> HttpResponseBase:
         body = msgspec.json.encode(read_json(request._request))
-        return Awaited(partial(_exchange, self.actor, request._request, body))
+        server = _server_for(self.actor, VERSION)  # here: importing it takes a second, and would hold up the loop
+        return Awaited(partial(_exchange, server, request._request, body))
 
 
-async def _exchange(actor: Actor, request: HttpRequest, body: bytes) -> HttpResponseBase:
+async def _exchange(server: Any, request: HttpRequest, body: bytes) -> HttpResponseBase:
     """Hand a message to the SDK's server, and return its answer."""
     answer, parts = HttpResponse(), list[bytes]()
 
@@ -50,7 +50,7 @@ async def _exchange(actor: Actor, request: HttpRequest, body: bytes) -> HttpResp
         elif message["type"] == "http.response.body":
             parts.append(message.get("body", b""))
 
-    manager = _manager_of(_server_for(actor, VERSION))
+    manager = _manager_of(server)
     async with manager.run():
         await manager.handle_request(_scope(request, len(body)), receive, send)
     answer.content = b"".join(parts)

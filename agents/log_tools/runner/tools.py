@@ -40,7 +40,8 @@ class LogTool:
     @cached_property
     def input_schema(self) -> dict[str, Any]:
         """The JSON schema of its arguments."""
-        schema: dict[str, Any] = _without_titles(self.arguments.model_json_schema())
+        described = self.arguments.model_json_schema()
+        schema: dict[str, Any] = _plain(described, described.pop("$defs", {}))
         return schema
 
     def may_be_called_by(self, actor: Actor) -> bool:
@@ -52,14 +53,20 @@ class LogTool:
         return self.is_offered()
 
 
-def _without_titles(schema: Any) -> Any:
-    """Leave out the titles that Pydantic gives: they repeat the names, and a model reads all of it."""
+def _plain(schema: Any, types: dict[str, Any]) -> Any:
+    """Write out the types that a schema refers to, which some clients cannot follow, and leave out titles and the
+    descriptions of types: they repeat the names, and a model reads all of it."""
     match schema:
+        case {"$ref": str(reference)}:
+            return _plain({**types[reference.rpartition("/")[2]], **schema, "$ref": None}, types)
         case dict():
+            left_out = {"title", "$ref"} | ({"description"} if schema.get("type") == "object" else set())
             fields = schema.items()
-            return {key: _without_titles(inner) for key, inner in fields if key != "title" or isinstance(inner, dict)}
+            return {
+                key: _plain(inner, types) for key, inner in fields if key not in left_out or isinstance(inner, dict)
+            }
         case list():
-            return [_without_titles(inner) for inner in schema]
+            return [_plain(inner, types) for inner in schema]
         case _:
             return schema
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from agents.base.schemas.wire import Wire
 
@@ -38,7 +38,10 @@ LogQuery = Annotated[
 
 
 class BoundedArguments(Wire):
-    """The base: how long the answer may be."""
+    """The base: how long the answer may be. An argument that is not known is refused: a search without what it was
+    meant to look for would answer with everything."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     max_chars: MaxChars = DEFAULT_CHARS
 
@@ -113,6 +116,8 @@ class RunArguments(BoundedArguments):
 
 class CallAnswer(Wire):
     """The answer to one waiting call: what its tool returned, or whether it may be made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     call_id: Annotated[str, Field(description="Id of the call, as read_turn gives it.")]
     content: Annotated[str | None, Field(description="What the tool returned, for a call that you have made.")] = None

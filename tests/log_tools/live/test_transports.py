@@ -138,6 +138,7 @@ def test_a_refused_query_says_where_and_how_to_do_better(connect: Connect) -> No
                 await log.refused("search_log", query="stats:failed"),
                 await log.refused("search_log", query="status:(failed"),
                 await log.refused("search_log", limit=0),
+                await log.refused("search_log", q="an argument that there is not"),
                 await log.refused("search_log", after="nobody's"),
                 await log.refused("read_turn", turn_id="../etc/passwd"),
                 await log.refused("read_step", step_id="\0"),
@@ -151,8 +152,8 @@ def test_a_refused_query_says_where_and_how_to_do_better(connect: Connect) -> No
     unknown, *others = run(work)
     assert unknown.startswith('query_syntax: Unknown field "stats". Did you mean status? (at character 0)')
     codes = [each.split(":")[0] for each in others]
-    assert codes[:5] == ["query_syntax", *["invalid_request_error"] * 2, *["not_found_error"] * 2]
-    assert codes[5:] == [*["invalid_request_error"] * 2, "agent_not_found", *["invalid_request_error"] * 2]
+    assert codes[:6] == ["query_syntax", *["invalid_request_error"] * 3, *["not_found_error"] * 2]
+    assert codes[6:] == [*["invalid_request_error"] * 2, "agent_not_found", *["invalid_request_error"] * 2]
 
 
 # ------------------------------------------------------------------------------------------------ rights
