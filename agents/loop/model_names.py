@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agents.base.access import Actor
-from agents.base.errors import InvalidRequest
+from agents.base.errors import InvalidRequest, NotFound
 from agents.base.store.registered import Registration
 from agents.loop import agent_names
 from agents.loop.inference.base import InferenceEndpoint, Model
@@ -24,7 +24,11 @@ def full_name(providers: Providers, actor: Actor, name: str) -> str:
 
 
 def resolve(providers: Providers, actor: Actor, name: str) -> tuple[InferenceEndpoint, str]:
-    """Return the endpoint for a model's name, and the model's name there."""
+    """Return the endpoint for a model's name, and the model's name there. Raises NotFound for the name of an agent:
+    where agents are models, it was looked at before."""
+    if agent_names.is_agent(providers, name):
+        message = f"Model '{name[:200]}' not found here: agents are models of chat completions and responses alone."
+        raise NotFound(message, param="model", code="model_not_found")
     return providers.endpoints.resolve(full_name(providers, actor, name))
 
 

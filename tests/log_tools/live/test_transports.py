@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from tests import ROOT
 from tests.support.live.caller import Caller, Talk, script, tool
 from tests.support.live.log_client import LogClient, over_http, over_stdio, run
-from tests.support.live.process import ServerProcess, running
+from tests.support.live.process import ServerProcess, eventually, running
 
 pytestmark = pytest.mark.server
 
@@ -127,6 +127,24 @@ def test_a_turn_that_takes_long_is_waited_for_again_and_cancelled(server: Server
     assert "| in_progress |" in begun
     assert "| in_progress |" in still
     assert "| cancelled" in stopped
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", ""])
+def test_a_caller_that_hangs_up_leaves_its_turn_alone(caller: Caller, version: str) -> None:
+    """It can be read, and waited for, by the next message."""
+    talk, name = Talk(caller), f"hung up on {version or 'no version'} {id(caller)}"
+    message = script("wait 1s", f"say {name}.")
+    params = {"name": "run_agent", "arguments": {"agent": talk.agent, "message": message, "wait_seconds": 50}}
+    called = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    with caller.sent("POST", "/mcp", called, {"MCP-Protocol-Version": version} if version else {}):
+        turn = eventually(lambda: caller.get(f"/v1/logs/turns?q=agent:{talk.agent}").json["data"])
+
+    row = eventually(
+        lambda: [
+            each for each in caller.get(f"/v1/logs/turns?q=id:{turn[0]['id']}").json["data"] if each["output_preview"]
+        ]
+    )
+    assert (row[0]["status"], row[0]["output_preview"]) == ("completed", f"{name}.")
 
 
 def test_a_refused_query_says_where_and_how_to_do_better(connect: Connect) -> None:

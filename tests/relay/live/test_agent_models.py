@@ -190,3 +190,19 @@ def test_names_lead_to_one_agent_or_to_none(client: OpenAI, caller: Caller, name
     assert ask(client, f"agent/{agents[0]}", script("say Me.")).choices[0].message.content == "Me."
     taken = caller.post("/v1/models", {"model_id": f"agent/{name}", "provider_id": "scripted"})
     assert taken.status == 400
+
+
+def test_an_agent_is_no_model_of_anything_else(caller: Caller, name: str) -> None:
+    """Nor of another agent, which would go round in circles."""
+    asked = f"agent/{name}"
+    Talk(caller, name=name)
+    circle = Talk(caller, model=asked)
+    for refused in (
+        caller.post("/v1/completions", {"model": asked, "prompt": "hello"}),
+        caller.post(
+            "/v1/inference/chat-completion", {"model_id": asked, "messages": [{"role": "user", "content": "x"}]}
+        ),
+        circle.say("hello"),
+        caller.post("/v1/responses", {"model": f"agent/{circle.agent}", "input": "hello"}),
+    ):
+        assert (refused.status, refused.json["error"]["code"]) == (404, "model_not_found"), refused.body
