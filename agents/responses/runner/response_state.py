@@ -13,24 +13,27 @@ from agents.responses.wire.responses import ResponseHead, ResponseState
 
 def state_of(record: ResponseRecord, outcome: StoredOutcome, head: ResponseHead | None = None) -> ResponseState:
     """Return the state of a response from its stored outcome; its ``head`` if that has more than the record tells."""
-    head, status = head or head_of(record), record.status.label
+    status, incomplete = ended_as(record, outcome)
+    return ResponseState(
+        status,
+        wire.output_of(outcome.steps, head or head_of(record), outcome.details.load),
+        record.completed_at,
+        None if record.is_live else outcome.usage,
+        wire.error_json(outcome.error, record.status.label, outcome.reason),
+        incomplete if status == "incomplete" else None,
+    )
+
+
+def ended_as(record: ResponseRecord, outcome: StoredOutcome) -> tuple[str, str | None]:
+    """Return OpenAI's status of a response, and why it is incomplete, if it is."""
     load_detail = outcome.details.load
     inferences = (load_detail(step) for step in reversed(outcome.steps) if step.type == "inference")
     finish = next((_finish_reason(step) for step in inferences if step.detail), None)
     refused = any(
         wire.refusal_text(load_detail(step)) is not None for step in outcome.steps if step.type == "shield_call"
     )
-    is_over = not record.is_live
-    incomplete = wire.incomplete_reason(outcome.reason, finish) if is_over and not refused else None
-    status = wire.status_of(status, incomplete)
-    return ResponseState(
-        status,
-        wire.output_of(outcome.steps, head, load_detail),
-        record.completed_at,
-        outcome.usage if is_over else None,
-        wire.error_json(outcome.error, record.status.label, outcome.reason),
-        incomplete if status == "incomplete" else None,
-    )
+    incomplete = None if record.is_live or refused else wire.incomplete_reason(outcome.reason, finish)
+    return wire.status_of(record.status.label, incomplete), incomplete
 
 
 def _finish_reason(step: StepSnapshot) -> str | None:
