@@ -38,7 +38,7 @@ from agents.record.schemas.events import (
 )
 from agents.record.schemas.events import Event as AnyEvent
 from agents.record.schemas.items import input_items, items_of
-from agents.record.store import replay, search, steps
+from agents.record.store import ending_hooks, replay, search, steps
 from agents.record.store.totals import SessionTotals, TurnTotals
 from agents.record.store.turn_rows import (
     OUTPUT_COLUMNS,
@@ -132,6 +132,7 @@ class _Changes:
         self.output: tuple[str, str, str] | None = None
         self.failed = False
         self.answer: tuple[str, str] | None = None
+        self.endings: list[TurnAwaiting | TurnEnded] = []
 
     def add(self, totals: TurnTotals) -> None:
         """Add what the steps of the batch sum up to."""
@@ -153,6 +154,8 @@ class _Changes:
             self.session.write_later("id", self.ref.session)
             changes.note(ChangeKind.SESSION, self.ref.session)
         changes.note(ChangeKind.TURN, self.ref.turn)
+        for ending in self.endings:
+            ending_hooks.call(self.ref.turn, ending)
 
 
 def _fold(ref: TurnRef, events: Sequence[AnyEvent], turn_started_at: int) -> None:
@@ -185,8 +188,10 @@ def _fold_event(change: _Changes, event: AnyEvent) -> None:
         case StepEnded():
             change.items += [(event.step, body) for body in items_of(event)]
         case TurnAwaiting():
+            change.endings.append(event)
             _fold_awaiting(change, event)
         case TurnEnded():
+            change.endings.append(event)
             change.items += [(None, body) for body in items_of(event)]
             _fold_end(change, event)
 
