@@ -16,6 +16,7 @@ these rules as contracts, and ``make lint`` checks them.
 ``relay``              requests without an agent: chat completions, completions, embeddings
 ``telemetry``          logs of agents that run elsewhere, in; our turns as spans, out
 ``log_tools``          the log as tools for other agents: an MCP server
+``webhooks``           what turns come to, sent to the addresses that their owner has registered
 ---------------------  --------------------------------------------------------------------------
 ``pages``              pages and admin of the record: agents, sessions, turns, steps; the dashboard
 ``logs``               a query in; rows, facets, numbers, pages and exports of what matches out
@@ -48,13 +49,14 @@ Async and sync code meet in ``base.reading``, ``base.feed_reader``, ``record.liv
 ``record.store.recorder``, ``loop.run``, ``responses.runner.socket``, ``base.api.views`` and, for request threads and
 shutdown, in ``agentsite``, which also has the commands ``serve``, ``backup``, ``restore`` and ``copy_to_postgres``.
 
-The ten subjects from ``identity`` to ``log_tools`` can be left out by the setting ``INSTALLED_SUBJECTS``. What they
+The eleven subjects from ``identity`` to ``webhooks`` can be left out by the setting ``INSTALLED_SUBJECTS``. What they
 add to those below them they register in ``install``: tools, shields and documents of a turn (``loop.extensions``) and
 of a response (``responses.runner.extensions``), work of a serving process (``loop.background``), places on pages
 (``pages.places``), fields of queries and formats of exports (``logs``), comparisons (``logs.log_hooks``), what they do
-before turns are deleted (``record.store.deletion_hooks``). ``server.subjects`` calls them, and puts their ``urls``
-together. Their tables are there in any case: the database is the same whichever are installed. Which rows go with a
-deleted record, the foreign keys of all tables declare; ``record.store.references`` makes the statements of that.
+before turns are deleted (``record.store.deletion_hooks``), what they write when turns end or wait
+(``record.store.ending_hooks``). ``server.subjects`` calls them, and puts their ``urls`` together. Their tables are
+there in any case: the database is the same whichever are installed. Which rows go with a deleted record, the foreign
+keys of all tables declare; ``record.store.references`` makes the statements of that.
 ``models.py`` and ``admin.py`` of the app collect those of the subjects for Django. ``migrations/``, ``locale/``,
 ``management/`` (the commands ``demo``, ``admin_link``, ``prices``, ``logs``, ``retention``, ``partition``, ``mcp``),
 ``templates/`` and ``templatetags/`` (what the admin looks like) stand where Django looks for them. Pages are rendered

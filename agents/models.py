@@ -30,6 +30,7 @@ from agents.safety.models import Shield
 from agents.telemetry.models.imports import Import, ImportBlock, ImportState
 from agents.telemetry.models.traces import SpanBatch, Trace, TraceLink
 from agents.tools.models import ToolGroup
+from agents.webhooks.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
 
 __all__ = [
     "Agent",
@@ -88,4 +89,7 @@ __all__ = [
     "ValueBlock",
     "VectorDB",
     "VectorDocument",
+    "WebhookDelivery",
+    "WebhookEndpoint",
+    "WebhookEvent",
 ]

@@ -99,7 +99,7 @@ DEFAULT_ENDPOINT = env.text("DEFAULT_ENDPOINT")
 EMBEDDING_MODEL = env.text("EMBEDDING_MODEL")
 """endpoint/model for vector databases whose own model is not known here; without one they are searched by words."""
 FETCH_ALLOW_PRIVATE = env.flag("FETCH_ALLOW_PRIVATE")
-"""Whether documents may be fetched from this machine and its network."""
+"""Whether documents may be fetched from this machine and its network, and webhooks sent there."""
 SHIELDS = env.mapping("SHIELDS")
 """Shields: {"name": {"provider": "rules", "rules": [...]}}; see the README."""
 
@@ -156,6 +156,8 @@ KEEP_UNSTORED = env.flag("KEEP_UNSTORED", False)
 """Whether the log keeps responses that their clients ask not to store; a key may say otherwise."""
 UNMATCHED_DAYS = env.integer("UNMATCHED_DAYS", 7, low=1, high=3650)
 """How long traces are kept of which no turn was made."""
+WEBHOOK_DAYS = env.integer("WEBHOOK_DAYS", 30, low=2, high=3650)
+"""How long events of webhooks and their deliveries are kept."""
 
 # ------------------------------------------------------------------------------------------------- telemetry
 METRICS_TOKEN = env.secret("METRICS_TOKEN")

@@ -53,6 +53,9 @@ class Kind(IntEnum):
     VIEW = 51
     IMPORT = 52
     TRACE = 53
+    WEBHOOK_ENDPOINT = 60
+    WEBHOOK_EVENT = 61
+    WEBHOOK_DELIVERY = 62
 
 
 _secret = b"unset"
@@ -162,6 +165,9 @@ OPENAI_PREFIXES = {
     Kind.FILE: "file-",
     Kind.VECTOR_STORE: "vs_",
     Kind.FILE_BATCH: "vsfb_",
+    Kind.WEBHOOK_ENDPOINT: "we_",
+    Kind.WEBHOOK_EVENT: "evt_",
+    Kind.WEBHOOK_DELIVERY: "wh_",
 }
 
 

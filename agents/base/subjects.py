@@ -15,6 +15,7 @@ REMOVABLE = (
     "relay",
     "telemetry",
     "log_tools",
+    "webhooks",
 )
 """In the order in which they are installed."""
 

@@ -9,9 +9,10 @@ from agents.base.subjects import installed, left_out
 
 INSTALLING = (
     *("record", "responses", "logs", "identity", "feedback", "forks", "tools", "safety", "knowledge", "telemetry"),
+    "webhooks",
 )
 """Subjects with an ``install`` module, which registers what they add to others."""
-_ADMIN = ("identity", "prices", "tools", "safety", "knowledge", "relay")
+_ADMIN = ("identity", "prices", "tools", "safety", "knowledge", "relay", "webhooks")
 """Removable subjects with admin pages."""
 _COMMANDS = {"identity": ("admin_link",), "prices": ("prices",), "log_tools": ("mcp",)}
 

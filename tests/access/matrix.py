@@ -46,6 +46,9 @@ from agents.telemetry.store import import_jobs
 from agents.telemetry.store.external import inbox, trace_deletion, unmatched
 from agents.telemetry.store.external.projector import projector
 from agents.telemetry.store.import_jobs import NewImport
+from agents.webhooks.models import WebhookDelivery
+from agents.webhooks.runner.fan_out import fan_out
+from agents.webhooks.store import endpoints
 from tests.loop.play import LOOKUP
 from tests.support.builders import make_agent, make_response, make_session, make_turn
 from tests.support.cases import sparing
@@ -132,6 +135,8 @@ OPENAI = {
     "batch_id": ids.Kind.FILE_BATCH,
     "response_id": ids.Kind.RESPONSE,
     "conversation_id": ids.Kind.SESSION,
+    "webhook_endpoint_id": ids.Kind.WEBHOOK_ENDPOINT,
+    "delivery_id": ids.Kind.WEBHOOK_DELIVERY,
 }
 """The same, by ids among OpenAI's objects."""
 BESIDE = {"other_id"}
@@ -139,7 +144,7 @@ BESIDE = {"other_id"}
 OWNED = {*KINDS, *NAMED, *OPENAI, "item_id"}
 
 
-HELD = {"key_id", "feedback_id", "view_id", "import_id"}
+HELD = {"key_id", "feedback_id", "view_id", "import_id", "webhook_endpoint_id"}
 """What only its maker, and an admin, may touch."""
 
 
@@ -147,7 +152,7 @@ HELD = {"key_id", "feedback_id", "view_id", "import_id"}
 class Chain:
     """An agent, a session of it, a failed turn in that, a step of that, a key, a vector database, a shield, a model,
     a chat completion, a vector store with a file from a batch, a response, a conversation with an item, a trace of
-    which no turn was made: ``ids`` by parameter.
+    which no turn was made, an endpoint of webhooks with a delivery: ``ids`` by parameter.
     The canary is in every text of them, behind a word that searches find. The agent is disabled: who
     gets as far as starting a turn is refused only there."""
 
@@ -160,6 +165,7 @@ def build(owner: Actor, name: str, *, played: bool = True) -> Chain:
     """``played`` leaves out, when False, the turns that only fill the lists."""
     canary = f"kanarie{name}7f3a9"
     words = f"zebra {canary}"
+    endpoint = make_endpoint(owner, words)
     agent = make_agent(owner, name=words, instructions=words, model=f"scripted/{canary}")
     session = make_session(owner, agent, name=words)
     if played:
@@ -180,6 +186,7 @@ def build(owner: Actor, name: str, *, played: bool = True) -> Chain:
     named["feedback_id"] = make_feedback(owner, RecordTarget(session, failed.turn), words)
     more = {"vector_db_id": db, **make_registered(owner, canary), "completion_id": make_completion(owner, words)}
     more |= {**make_files(owner, words), **make_conversation(owner, words)}
+    more |= endpoint | {"delivery_id": make_delivery(endpoint["webhook_endpoint_id"])}
     more["response_id"] = make_response(owner, f"think {words}\nsay {words}", said=words).public_id
     return Chain(name, canary, {**named, "key_id": make_key(owner, words)[0], **more})
 
@@ -187,6 +194,20 @@ def build(owner: Actor, name: str, *, played: bool = True) -> Chain:
 def make_feedback(owner: Actor, about: RecordTarget, words: str) -> str:
     """What the owner says of a record."""
     return ids.public(ids.Kind.FEEDBACK, feedback.add(owner, about, FeedbackContent(rating="down", comment=words)))
+
+
+def make_endpoint(owner: Actor, words: str) -> dict[str, str]:
+    """An endpoint of webhooks, which hears of turns from now on."""
+    url = f"http://127.0.0.1:9/{words.replace(' ', '/')}"
+    made, _ = endpoints.create(owner, name=words, url=url, event_types=["turn.failed"])
+    return {"webhook_endpoint_id": made.public_id}
+
+
+def make_delivery(endpoint_id: str) -> str:
+    """The delivery of a turn that has failed."""
+    fan_out()
+    endpoint = ids.parse_openai(ids.Kind.WEBHOOK_ENDPOINT, endpoint_id)
+    return ids.openai(ids.Kind.WEBHOOK_DELIVERY, WebhookDelivery.objects.filter(endpoint_id=endpoint).latest("pk").pk)
 
 
 def make_trace(owner: Actor, words: str) -> str:
@@ -317,6 +338,7 @@ def make_world() -> World:
     vector_stores.delete(owner, gone.ids["vector_store_id"])
     files.delete(owner, gone.ids["file_id"])
     saved_views.delete(owner, gone.ids["view_id"])
+    endpoints.delete(owner, gone.ids["webhook_endpoint_id"])
     ApiKey.objects.filter(name__contains="gone").delete()
     Import.objects.unscoped("gone").filter(name__contains="gone").delete()
     trace_deletion.delete_traces(

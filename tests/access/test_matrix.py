@@ -35,6 +35,7 @@ from agents.telemetry.api.reports import (
     LangSmithRuns,
 )
 from agents.tools.api.tools import ToolGroupDetail
+from agents.webhooks.api.endpoints import WebhookTest
 from tests.access.asking import PARAM, Cell, ask, filled, leaks
 from tests.access.matrix import EVERYONE, OWNED, Target, Who, World, admins, api_status
 from tests.support.cases import sparing
@@ -127,6 +128,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "TurnCreate": {"messages": [{"role": "user", "content": "hello"}], "stream": False},
     "TurnFork": {"step": 1},
     "StepDecision": {"outcome": "not_done"},
+    "WebhookEndpoints": {"name": "mine", "url": "https://93.184.215.14/hook", "event_types": ["turn.failed"]},
+    "WebhookEndpointDetail": {"name": "by the matrix"},
+    "WebhookTest": {"event_type": "turn.failed"},
     "TurnResume": {"tool_responses": [{"call_id": "c", "tool_name": "t", "content": "r"}], "stream": False},
 }
 DONE: dict[tuple[str, type[ApiView]], int] = {
@@ -154,12 +158,13 @@ DONE: dict[tuple[str, type[ApiView]], int] = {
     ("post", TurnFork): 400,
     ("post", StepDecision): 409,
     ("post", TurnResume): 409,
+    ("post", WebhookTest): 400,
     ("delete", AgentDetail): 204,
     ("delete", SessionDetail): 204,
 }
 """A disabled agent starts no turn, a response that is over is not cancelled, a failed turn is not
-resumed, a group of the settings is not unregistered, an upload is no JSON; all are said only to those
-let in."""
+resumed, a group of the settings is not unregistered, an upload is no JSON, a webhook to a private address is not
+tested; all are said only to those let in."""
 
 
 def api_cells(world: World, who: Who, catalogue: dict[str, str]) -> Iterator[Cell]:

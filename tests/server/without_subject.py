@@ -23,6 +23,7 @@ PATHS = {
     "relay": ("/v1/chat/completions", "/v1/embeddings"),
     "telemetry": ("/v1/traces", "/connect/", "/import/", "/langsmith/info"),
     "log_tools": ("/mcp",),
+    "webhooks": ("/v1/webhook_endpoints", "/v1/webhook_event_types", "/webhooks/"),
 }
 """Where each subject is reached."""
 COMMANDS = {"identity": "admin_link", "prices": "prices", "log_tools": "mcp"}
@@ -33,6 +34,7 @@ ADMIN = {
     "safety": "/admin/agents/shield/",
     "knowledge": "/admin/agents/vectordb/",
     "relay": "/admin/agents/chatcompletion/",
+    "webhooks": "/admin/agents/webhookendpoint/",
 }
 REFUSED: dict[str, dict[str, Any]] = {
     "tools": {"tools": [{"type": "web_search"}]},

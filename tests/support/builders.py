@@ -91,11 +91,14 @@ class Responded:
         return ids.openai(ids.Kind.RESPONSE, self.key)
 
 
-def make_response(actor: Actor, script: str = "say Hello.", *, said: str = "hi", **run: Any) -> Responded:
+def make_response(
+    actor: Actor, script: str = "say Hello.", *, said: str = "hi", background: bool = False, **run: Any
+) -> Responded:
     """A response the loop ran, in a session of its own; ``said`` is in all that it repeats."""
     key, turn, session = ids.new_key(), ids.new_key(), ids.new_key()
     made = _run(script, turn, session, run)
-    body = CreateResponse(model=said, input=said, instructions=said, metadata={"of": said})
+    about = {"of": said, "background": '"background":true'}
+    body = CreateResponse(model=said, input=said, instructions=said, metadata=about, background=background)
     settings = settings_json(body, conversation=None)
     leg = NewResponse(key, b"{}", Api.RESPONSES, model=said, settings=settings.decode())
     new = NewTurn(

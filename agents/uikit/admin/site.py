@@ -22,7 +22,7 @@ _GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("knowledge", gettext_noop("Knowledge"), ("VectorDB", "VectorDocument")),
     ("record", gettext_noop("Record"), ("Session", "Turn", "Step", "Response", "Item", "ChatCompletion", "Change")),
     ("retention", gettext_noop("Retention"), ("RetentionRule", "RetentionReceipt")),
-    ("access", gettext_noop("Access"), ("User", "Group", "ApiKey", "Scope")),
+    ("access", gettext_noop("Access"), ("User", "Group", "ApiKey", "Scope", "WebhookEndpoint", "WebhookDelivery")),
 )
 
 

@@ -63,7 +63,10 @@ def fill(records: Keys, *of: Table) -> None:
     """A row about these records in each table below them that can have one."""
     made, inside = dict(records), {*RECORDS, *below(*RECORDS)}
     for table in below(*of):
-        if any(target in inside and target not in made and not column.null for column, target in referring(table)):
+        targets = [(column, target) for column, target in referring(table) if target in inside]
+        if not any(target in made for _, target in targets):
+            continue  # it would be about none of these
+        if any(target not in made and not column.null for column, target in targets):
             continue
         row = table(
             **{
@@ -86,13 +89,24 @@ def is_needed(column: Any, made: Keys) -> bool:
 def value(column: Any, made: Keys) -> Any:
     target = target_of(column)
     if target is not None:
-        return made[target] if target in made else target._base_manager.values_list("pk", flat=True).first()
+        return made[target] if target in made else some_row(target)
     if isinstance(column, models.BooleanField | models.FloatField):
         return 0
     number = next(numbers)
     if isinstance(column, models.IntegerField):
         return number
     return b"x" if isinstance(column, models.BinaryField) else str(number)
+
+
+def some_row(table: Table) -> Any:
+    """A row that has nothing to do with the records; one is made where there is none."""
+    found = table._base_manager.values_list("pk", flat=True).first()
+    if found is not None:
+        return found
+    columns = [column for column in table._meta.local_concrete_fields if is_needed(column, {})]
+    row = table(**{column.attname: value(column, {}) for column in columns})
+    table._base_manager.bulk_create([row])
+    return row.pk
 
 
 def keys_of(made: Recorded) -> Keys:

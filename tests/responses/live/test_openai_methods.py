@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from tests import ROOT
 from tests.support.live.process import ServerProcess
+from tests.webhooks.receiver import receiving
 
 pytestmark = pytest.mark.server
 
@@ -160,6 +161,23 @@ async def _moderations(call: Caller) -> None:
     assert judged.results[0].flagged
 
 
+async def _webhooks(call: Caller) -> None:
+    types: Any = ["response.completed"]
+    with receiving() as receiver:
+        made = await call.ask("webhooks.create", name="mine", url=receiver.url, event_types=types)
+        assert (await call.ask("webhooks.retrieve", made.id)).name == "mine"
+        assert (await call.ask("webhooks.update", made.id, name="yours")).name == "yours"
+        assert made.id in [one.id for one in (await call.ask("webhooks.list")).data]
+        assert types[0] in (await call.ask("webhooks.event_types.list")).data
+        rotated = await call.ask("webhooks.rotate_secret", made.id, keep_old_secret_active_for_24_hours=True)
+        assert (await call.ask("webhooks.test", made.id, event_type=types[0])).status_code == 200
+        [sent] = receiver.taken
+        event = await call.ask("webhooks.unwrap", sent.body, dict(sent.headers), secret=rotated.signing_secret)
+        assert event.type == types[0]
+        await call.ask("webhooks.verify_signature", sent.body, dict(sent.headers), secret=made.signing_secret)
+        assert (await call.ask("webhooks.delete", made.id)).deleted
+
+
 async def walk(client: OpenAI | AsyncOpenAI, *parts: Walk) -> set[str]:
     call = Caller(client)
     for part in parts:
@@ -178,7 +196,7 @@ def test_every_method_that_is_claimed_works(
 ) -> None:
     async def all_of_them() -> set[str]:
         clients = [kind(base_url=f"{one.base}/v1", api_key="none", max_retries=0) for one in (server, guarded)]
-        called = await walk(clients[0], _responses, _conversations, _files, _models)
+        called = await walk(clients[0], _responses, _conversations, _files, _models, _webhooks)
         called |= await walk(clients[1], _moderations)
         for client in clients:
             closing = client.close()

@@ -101,6 +101,7 @@ QUERIES = {
     "list_vector_stores": {"after", "before", "limit", "order"},
     "list_vector_store_files": {"after", "before", "limit", "order", "filter"},
     "list_file_batch_files": {"after", "before", "limit", "order", "filter"},
+    **dict.fromkeys(("list_webhook_endpoints", "list_webhook_deliveries"), CURSOR),
 }
 
 
@@ -117,7 +118,7 @@ FORMS = {"upload_file", "create_import"}
 
 
 def test_every_request_and_answer_has_its_type(description: dict[str, Any]) -> None:
-    takes_none = {"cancel_turn", "cancel_file_batch", "cancel_response"}
+    takes_none = {"cancel_turn", "cancel_file_batch", "cancel_response", "resend_webhook_delivery"}
     for path, method, operation in operations(description):
         if method in ("post", "put", "patch") and operation["operationId"] not in takes_none:
             [kind] = operation["requestBody"]["content"]

@@ -1,0 +1,1 @@
+"""REST: the endpoints of webhooks, the types of their events, and what was sent."""

@@ -1,0 +1,12 @@
+"""Installs webhooks in the server: what turns come to is noted where it is stored, and sent."""
+
+from __future__ import annotations
+
+from agents.base.lazy_import import lazy_import
+from agents.loop.background import backgrounds
+from agents.record.store import ending_hooks
+
+
+def install() -> None:
+    ending_hooks.add("webhooks", lazy_import("agents.webhooks.store.events.note"))
+    backgrounds["webhooks"] = lazy_import("agents.webhooks.runner.background.WebhooksBackground")

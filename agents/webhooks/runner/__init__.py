@@ -1,0 +1,1 @@
+"""Async work: events become deliveries, and these are sent."""

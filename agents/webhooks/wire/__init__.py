@@ -1,0 +1,1 @@
+"""What goes to an endpoint: the payload and its signature."""
