@@ -57,8 +57,8 @@ class Migration(migrations.Migration):
                 ('waits', models.BooleanField(default=True)),
                 ('created_at', agents.base.models.fields.MomentField()),
                 ('owner', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('response', models.ForeignKey(blank=True, db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='webhook_events', to='agents.response')),
-                ('turn', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='webhook_events', to='agents.turn')),
+                ('response', models.ForeignKey(blank=True, db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='agents.response')),
+                ('turn', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='agents.turn')),
             ],
             options={
                 'indexes': [

@@ -50,15 +50,13 @@ class WebhookEvent(models.Model):
     id = KeyField()
     type = models.SmallIntegerField()
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False)
-    turn = models.ForeignKey(
-        Turn, null=True, blank=True, on_delete=models.CASCADE, related_name="webhook_events", db_index=False
-    )
+    turn = models.ForeignKey(Turn, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=False)
     response = models.ForeignKey(
         Response,
         null=True,
         blank=True,
         on_delete=DeletionRule(models.CASCADE, within="turn"),
-        related_name="webhook_events",
+        related_name="+",
         db_index=False,
         db_constraint=False,
     )

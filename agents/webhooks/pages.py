@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from pydantic import BaseModel, ValidationError
 
 from agents.base import ids
+from agents.base.access import require
 from agents.base.api.cursors import cursor
 from agents.base.errors import AgentsError, InvalidRequest
 from agents.base.run_sync import run_on_loop
@@ -84,6 +85,7 @@ def endpoint_list(request: PageRequest) -> HttpResponse:
     """Render the endpoints; a POST makes one, and renders its page with its secret."""
     if request.method != "POST":
         return _list(request)
+    require(request.actor, "manage")
     try:
         body = _parsed(CreateWebhookEndpoint, _form_of(request))
         run_on_loop(check_url(body.url))

@@ -29,6 +29,8 @@ FORMS: dict[str, dict[str, str]] = {
     "view-save": {"name": "by the matrix", "q": "status:failed"},
     "view-change": {"act": "share"},
     "log-act": {"action": "compare", "level": "turn", "ids": "no-id"},
+    "webhook-change": {"enabled": "true"},
+    "webhook-test": {"event_type": "turn.failed"},
     "login": {"username": "nobody", "password": "wrong"},
 }
 DONE = {
@@ -48,6 +50,10 @@ DONE = {
     "view-save": 302,
     "view-change": 302,
     "log-act": 400,  # what is chosen is no id
+    "webhook-change": 302,
+    "webhook-test": 302,
+    "webhook-resend": 302,
+    "webhook-delete": 302,
     "language": 400,  # none is named
     "login": 400,
     "logout": 302,
@@ -62,6 +68,7 @@ POST_ONLY = {
     *("agent-new", "agent-try", "session-say", "turn-say", "turn-answer", "turn-decide", "turn-cancel"),
     *("key-revoke", "logout"),
     *("view-save", "view-change", "log-act", "prices-apply", "language"),
+    *("webhook-change", "webhook-rotate", "webhook-test", "webhook-resend", "webhook-delete"),
 }
 
 
@@ -83,8 +90,8 @@ def cells(world: World, who: Who) -> Iterator[tuple[str, Cell]]:
         for target in world.targets(owned) if owned else [Target("all", {})]:
             done, only = DONE.get(name, 200), pattern.callback.admins_only  # type: ignore[attr-defined]  # the same
             expected = admins(who, only, page_status(who, action, target, done), done)
-            if name == "key-revoke" and expected == DONE[name]:
-                target = Target("fresh", {"key_id": world.fresh().ids["key_id"]}, "red")
+            if name in {"key-revoke", "webhook-delete"} and expected == DONE[name]:
+                target = Target("fresh", {param: world.fresh().ids[param] for param in owned}, "red")
             path = filled(route, {**FREE, **target.ids}) + ASKED_FOR.get(name, "")
             yield name, Cell(method, path, target, expected, FORMS.get(name, {}) if method == "post" else None)
 

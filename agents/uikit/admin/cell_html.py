@@ -37,6 +37,7 @@ _TABLES = {
     Kind.MODEL: "registeredmodel",
     Kind.VECTOR_DB: "vectordb",
     Kind.VECTOR_DOCUMENT: "vectordocument",
+    Kind.WEBHOOK_ENDPOINT: "webhookendpoint",
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import F
 
 from agents.base import ids
-from agents.base.access import Action, Actor
+from agents.base.access import Action, Actor, require
 from agents.base.errors import InvalidRequest, NotFound
 from agents.base.store import keyset, scopes, sealed
 from agents.base.store.keyset import Bounds, Cursor
@@ -64,8 +64,9 @@ class EndpointChanges:
 
 
 def create(actor: Actor, *, name: str, url: str, event_types: Sequence[str]) -> tuple[EndpointRecord, str]:
-    """Register a URL that has been checked; returns its endpoint and its secret. Raises InvalidRequest where the actor
-    has too many, or is no user."""
+    """Register a URL that has been checked; returns its endpoint and its secret. Raises NotAllowed, and InvalidRequest
+    where the actor has too many, or is no user."""
+    require(actor, "manage")
     if actor.user_id is None:
         raise InvalidRequest("Only a user's turns are told to webhooks.", code="no_owner")
     key, now, secret = ids.new_key(), ids.now_us(), _new_secret()
