@@ -64,8 +64,7 @@ class Sender:
         while True:
             self._wakeup.clear()
             try:
-                await self.send_due()
-                pause_s = await self._pause_s()
+                pause_s = await self._send_and_look()
             except Exception as error:  # logged, and on the page of health: the next look tries again
                 if failures.unavailable(error, "webhooks") is None:
                     log.exception("webhooks could not be sent")
@@ -75,11 +74,14 @@ class Sender:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._wakeup.wait(), pause_s)
 
-    async def _pause_s(self) -> float:
-        """Return for how long nothing is due, at most `POLL_S`. What is due and was left waits for room, of which an
-        attempt that ends tells."""
-        next_due = await read(deliveries.next_due)
-        remaining_s = POLL_S if next_due is None else (next_due - ids.now_us()) / 1e6
+    async def _send_and_look(self) -> float:
+        """Send what is due, if anything is; returns for how long nothing more is, at most `POLL_S`. What is due and was
+        left waits for room, of which an attempt that ends tells."""
+        outlook = await read(events.look_out)
+        if outlook.events_wait or (outlook.next_due is not None and outlook.next_due <= ids.now_us()):
+            await self.send_due()
+            outlook = await read(events.look_out)
+        remaining_s = POLL_S if outlook.next_due is None else (outlook.next_due - ids.now_us()) / 1e6
         return min(remaining_s, POLL_S) if remaining_s > 0 else POLL_S
 
     async def send_due(self) -> None:

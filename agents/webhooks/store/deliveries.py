@@ -100,12 +100,6 @@ def due(now_us: int, without: Collection[int]) -> list[DueDelivery]:
     return [DueDelivery(key, endpoint, to_us(at), attempts) for key, endpoint, at, attempts in found]
 
 
-def next_due() -> int | None:
-    """Return when the next delivery is due, in microseconds since 1970; None where none waits."""
-    at = _sendable().order_by("due_at").values_list("due_at", flat=True).first()
-    return us_or_none(at)
-
-
 def _sendable() -> Any:
     is_on = Q(endpoint__disabled_at=None, endpoint__owner__is_active=True)
     return WebhookDelivery.objects.filter(is_on, state=DeliveryState.PENDING)

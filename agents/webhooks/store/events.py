@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from django.db import transaction
 
 from agents.base import ids
+from agents.base.store.cursors import direct_cursor
 from agents.base.store.sql import execute_later
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_us
 from agents.record.models.choices import Api, Source
 from agents.record.models.turns import Turn
 from agents.record.schemas.events import TurnAwaiting, TurnEnded
-from agents.webhooks.models import WebhookEndpoint, WebhookEvent
+from agents.webhooks.models import DeliveryState, WebhookEndpoint, WebhookEvent
 from agents.webhooks.schemas import event_types
 from agents.webhooks.schemas.event_types import BY_NAME, BY_NUMBER, EventType
 from agents.webhooks.store import deliveries
@@ -61,7 +62,7 @@ def note(turn: int, event: TurnAwaiting | TurnEnded) -> None:
     mask = sum(kind.bit for kind in of_response)
     values = (ids.new_key(), of_response[0].number, event.at, event.seq, _BACKGROUND, turn, mask)
     execute_later(_OF_RESPONSE, *values)
-    transaction.on_commit(ring)
+    transaction.on_commit(_ring_if_heard)
 
 
 _bells: list[Callable[[], None]] = []
@@ -80,7 +81,40 @@ def ring() -> None:
         bell()
 
 
+def _ring_if_heard() -> None:
+    if _outlook.is_heard:
+        ring()
+
+
 # ------------------------------------------------------------------------------------------ what waits
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What there is to do: whether events wait, and when the next delivery is due (microseconds since 1970), None where
+    none is. ``is_heard`` says whether there is an endpoint: without one no turn that ends rings."""
+
+    events_wait: bool
+    next_due: int | None
+    is_heard: bool
+
+
+_outlook = Outlook(events_wait=False, next_due=None, is_heard=True)
+_LOOK = f"""
+    SELECT EXISTS (SELECT 1 FROM agents_webhookevent WHERE waits),
+      (SELECT MIN(due_at) FROM agents_webhookdelivery WHERE state = {DeliveryState.PENDING.value}),
+      EXISTS (SELECT 1 FROM agents_webhookendpoint WHERE disabled_at IS NULL)
+"""  # noqa: S608 - a number of ours
+
+
+def look_out() -> Outlook:
+    """Look what there is to do: one statement, which is all that an idle process costs."""
+    global _outlook
+    with direct_cursor() as cursor:
+        cursor.execute(_LOOK)
+        waits, next_due, is_heard = cursor.fetchone()
+    _outlook = Outlook(bool(waits), next_due, bool(is_heard))
+    return _outlook
 
 
 @dataclass(frozen=True, slots=True)
