@@ -79,9 +79,9 @@ def test_a_type_of_step_touches_five_files(scratch: Scratch) -> None:
     scratch.replace(
         "agents/pages/step_cards.py",
         (
-            "        case _:\n            return _plain(base, step)",
-            '        case "planning":\n            return replace(_plain(base, step), title=_("Planned"))\n'
-            "        case _:\n            return _plain(base, step)",
+            "        case _:\n            return plain_card(base, step)",
+            '        case "planning":\n            return replace(plain_card(base, step), title=_("Planned"))\n'
+            "        case _:\n            return plain_card(base, step)",
         ),
     )
     scratch.migrate()
