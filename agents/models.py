@@ -21,6 +21,7 @@ from agents.loop.models import RegisteredModel
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.choices import Api, Source, StepStatus, StepType, TurnStatus
 from agents.record.models.forks import Fork
+from agents.record.models.inputs import InputKind, TurnInput
 from agents.record.models.journal import DeltaBatch, Event, EventPack
 from agents.record.models.prices import Price
 from agents.record.models.tags import SessionTag, StepTag, TurnTag
@@ -54,6 +55,7 @@ __all__ = [
     "Import",
     "ImportBlock",
     "ImportState",
+    "InputKind",
     "Item",
     "Price",
     "Process",
@@ -83,6 +85,7 @@ __all__ = [
     "TraceLink",
     "Turn",
     "TurnBody",
+    "TurnInput",
     "TurnStatus",
     "TurnTag",
     "User",

@@ -188,6 +188,23 @@ def _parse_digits(kind: Kind, digits: str) -> int | None:
     return parse(kind, f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}")
 
 
+_SPELLINGS = {
+    Kind.AGENT: ("agent_",),
+    Kind.SESSION: ("sess_", "conv_"),
+    Kind.TURN: ("turn_",),
+}
+
+
+def parse_spelled(kind: Kind, text: str) -> int | None:
+    """Return the key of a record in any spelling of its id: the public id, or a prefix and its 32 digits as OpenAI's
+    APIs have them; None when it is not one of ours."""
+    key = parse(kind, text)
+    if key is not None:
+        return key
+    prefix = next((prefix for prefix in _SPELLINGS[kind] if text.startswith(prefix)), None)
+    return None if prefix is None else _parse_digits(kind, text.removeprefix(prefix))
+
+
 def part(prefix: str, kind: Kind, key: int) -> str:
     """Return the id of an OpenAI object that is a part of a row: a step is a message (``msg``), its reasoning
     (``rs``), a call (``fc``, ``mcp``, …)."""

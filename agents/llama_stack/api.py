@@ -174,6 +174,7 @@ class TurnCreate(TurnView):
         body = self.body(CreateTurn)
         agent = agents.get(self.actor, agents.key_of(agent_id), "run")
         session = sessions.get(self.actor, sessions.key_of(session_id), agent=agent.key, action="run")
+        agent = agents.at_revision(agent, session.revision)
         started = service().start_turn(self.actor, agent, session.key, body, self._sent())
         return self._answer(started, bool(body.stream))
 

@@ -6,7 +6,7 @@ as they refuse an unknown name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,12 +16,12 @@ from agents.loop.embeddings.registry import EmbeddingModels
 from agents.loop.inference.registry import Endpoints
 from agents.loop.protocols.retrieval import DocumentPreparation
 from agents.loop.protocols.shields import ShieldProtocol
-from agents.loop.protocols.tools import ServerToolGroup
+from agents.loop.protocols.tools import ServerToolGroup, Tool, ToolSource
 from agents.loop.provider_set import Providers, SubjectProviders
 from agents.loop.schemas.turns import Document
 from agents.loop.tasks import Runner
 from agents.record.models.choices import Api
-from agents.record.schemas.agents import AgentToolGroup
+from agents.record.schemas.agents import AgentToolGroup, HostedToolConfig
 
 if TYPE_CHECKING:
     from agents.loop.takeover import RebuiltRun, StoredRun
@@ -35,6 +35,20 @@ def not_installed(feature: str, subject: str, param: str) -> InvalidRequest:
     """Return the error for a request that needs a subject which is not installed; ``feature`` includes its verb."""
     message = f"{param}: {feature} not available on this server: the subject {subject} is not installed."
     return InvalidRequest(message, param=param, code="not_installed")
+
+
+@dataclass(frozen=True, slots=True)
+class HostedTools:
+    """Tools of the server that an agent names itself, by their names for the model, and sources of more."""
+
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    sources: Sequence[ToolSource] = ()
+
+
+class MakeHostedTools(Protocol):
+    """Creates the tools that an agent names in the words of OpenAI's Agents API. Raises InvalidRequest."""
+
+    def __call__(self, providers: Providers, actor: Actor, tools: Sequence[HostedToolConfig]) -> HostedTools: ...
 
 
 class FindGroup(Protocol):
@@ -87,6 +101,10 @@ def _no_groups(providers: Providers, actor: Actor, action: Action) -> Sequence[S
     return ()
 
 
+def _no_hosted_tools(providers: Providers, actor: Actor, tools: Sequence[HostedToolConfig]) -> HostedTools:
+    raise not_installed(f"{tools[0].type} is", "tools", "tools")
+
+
 def _no_shields(
     providers: Providers, actor: Actor, names: Sequence[str], param: str, action: Action = "run"
 ) -> list[ShieldProtocol]:
@@ -127,6 +145,7 @@ class LoopExtensions:
     service_parts: dict[str, Callable[[Runner, Providers], Any]] = field(default_factory=dict)
     find_group: FindGroup = no_group
     list_groups: ListGroups = _no_groups
+    hosted_tools: MakeHostedTools = _no_hosted_tools
     shields: FindShields = _no_shields
     document_text: DocumentText = _no_document_text
     slow_documents: SlowDocuments = _no_slow_documents

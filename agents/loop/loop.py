@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
-from agents.loop import compaction, steps, tool_steps
+from agents.loop import client_input, compaction, steps, tool_steps
 from agents.loop.progress import RunProgress
 from agents.loop.replay import CallOutcome
 from agents.loop.run import PendingCall, Resume, Run
@@ -62,22 +62,45 @@ class Loop:
         progress.enter_turn()
         async for entry in self._prepare():
             yield entry
+        async for entry in self._hear():
+            yield entry
         while not progress.blocked and progress.error is None:
-            async for entry in self._compact():
-                yield entry
-            if self._sums_up_only or progress.error is not None:
-                break
-            async for entry in steps.infer(progress):
+            async for entry in self._infer():
                 yield entry
             next_round = progress.round + 1
             async for entry in self._act(next_round):
                 yield entry
             if progress.is_over:
                 return
-            if progress.round != next_round:
+            goes_on = progress.round == next_round
+            async for entry in self._hear(next_round):
+                yield entry
+            if not goes_on and progress.round != next_round:
                 break
         async for entry in self._finish():
             yield entry
+
+    async def _hear(self, next_round: int | None = None) -> AsyncIterator[Entry]:
+        """Take what the client has sent meanwhile; after an answer it is answered in ``next_round``. A turn that ends
+        for another reason than that its model is done takes nothing more."""
+        progress = self.progress
+        if progress.started_inference or progress.blocked or progress.error:
+            return
+        is_answered = next_round is not None and progress.round != next_round
+        if is_answered and (self._calls() or progress.iterations >= self.run.max_infer_iters):
+            return
+        heard, message = len(progress.heard), progress.message
+        async for entry in client_input.take(progress):
+            yield entry
+        if len(progress.heard) == heard:
+            return
+        if self.run.input_shields:
+            progress.message = None
+            async for entry in steps.check_shields(progress, self.run.input_shields, "user-input"):
+                yield entry
+            progress.message = progress.message or message
+        if is_answered and next_round is not None:
+            progress.round = next_round
 
     # ------------------------------------------------------------------------------------ the parts
 
@@ -85,9 +108,13 @@ class Loop:
     def _sums_up_only(self) -> bool:
         return self.run.compaction is not None and self.run.compaction.is_only
 
-    async def _compact(self) -> AsyncIterator[Entry]:
+    async def _infer(self) -> AsyncIterator[Entry]:
+        """Run an inference, after a summary where one is due; a request may ask for that alone."""
         if self._sums_up_only or compaction.is_due(self.progress):
             async for entry in compaction.compact(self.progress):
+                yield entry
+        if not self._sums_up_only and self.progress.error is None:
+            async for entry in steps.infer(self.progress):
                 yield entry
 
     async def _act(self, next_round: int) -> AsyncIterator[Entry]:

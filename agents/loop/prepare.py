@@ -9,7 +9,7 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
 from agents.loop import model_names, toolset
-from agents.loop.extensions import extensions
+from agents.loop.extensions import HostedTools, extensions
 from agents.loop.images import check_images
 from agents.loop.protocols.retrieval import Retriever
 from agents.loop.provider_set import Providers
@@ -26,6 +26,13 @@ def check_config(providers: Providers, actor: Actor, config: AgentConfig) -> Non
     extensions.shields(providers, actor, config.input_shields, "input_shields", "manage")
     extensions.shields(providers, actor, config.output_shields, "output_shields", "manage")
     check_choice(config.tool_config or ToolConfig(), server_tools, config.client_tools)
+    _hosted_tools(providers, actor, config)
+
+
+def _hosted_tools(providers: Providers, actor: Actor, config: AgentConfig) -> HostedTools:
+    """Return the tools that an agent names in the words of OpenAI's Agents API. Raises InvalidRequest."""
+    tools = config.openai.tools if config.openai else ()
+    return extensions.hosted_tools(providers, actor, tools) if tools else HostedTools()
 
 
 def build_run(
@@ -46,6 +53,7 @@ def build_run(
     server_tools = toolset.server_tools(providers, actor, groups, config.client_tools, args)
     tool_config = body.tool_config or config.tool_config or ToolConfig()
     check_choice(tool_config, server_tools, config.client_tools)
+    hosted = _hosted_tools(providers, actor, config)
     inference, model = model_names.resolve(providers, actor, config.model)
     return Run(
         turn=turn,
@@ -58,10 +66,12 @@ def build_run(
         input_messages=body.messages,
         context=extensions.document_text(providers, groups, body.documents or ()),
         client_tools=config.client_tools,
-        server_tools=server_tools,
+        server_tools={**server_tools, **hosted.tools},
+        tool_sources=hosted.sources,
         tool_config=tool_config,
         sampling=config.sampling_params,
         response_format=config.response_format,
+        options=config.openai.options if config.openai else {},
         input_shields=extensions.shields(providers, actor, config.input_shields, "input_shields"),
         output_shields=extensions.shields(providers, actor, config.output_shields, "output_shields"),
         retriever=retriever_of(providers, actor, session, groups, args),

@@ -6,14 +6,14 @@ a run is stopped from outside.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from agents.base import ids, log_context, tracing
 from agents.loop.open_step import OpenStep, answered_detail
 from agents.loop.protocols.tools import ClientForm, HostedTool
 from agents.loop.replay import CallOutcome, Replay
-from agents.loop.run import PendingCall, Resume, Run
+from agents.loop.run import ClientInput, PendingCall, Resume, Run
 from agents.loop.run_messages import RunMessages
 from agents.loop.stored_events import Diverged, StoredEvents
 from agents.record.schemas.content import (
@@ -53,9 +53,13 @@ async def _return_at_once() -> None:
     """Wait for nothing: this run is not recorded."""
 
 
+async def _no_input() -> None:
+    """Read nothing: nobody can send anything to a run that is not recorded."""
+
+
 class RunProgress(RunMessages):
     """The state of one run. ``wait_until_stored`` waits until all entries that the run has yielded are stored; an
-    effect outside, such as a tool's, waits for it."""
+    effect outside, such as a tool's, waits for it. ``read_input`` reads what its client has sent meanwhile."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
@@ -67,6 +71,7 @@ class RunProgress(RunMessages):
         self.blocked = False
         self.started_inference: StepStarted | None = None
         self.wait_until_stored = _return_at_once
+        self.read_input: Callable[[], Awaitable[ClientInput | None]] = _no_input
         self._seq = resume.next_seq if resume else 0
         self._number = resume.next_step if resume else 0
         self._ordinal = 0

@@ -17,11 +17,13 @@ import msgspec
 from agents.base import ids
 from agents.record.schemas.content import Content, ToolCall, ToolResponse, TurnMessage, text_of
 from agents.record.schemas.events import (
+    USER_INPUT,
     ErrorInfo,
     FinalStatus,
     InferenceDetail,
     MemoryDetail,
     Origin,
+    OtherDetail,
     StepDetail,
     StepType,
     ToolDetail,
@@ -30,8 +32,15 @@ from agents.record.schemas.events import (
 if TYPE_CHECKING:
     from agents.loop.run import Run
 
-REPLAYED_TYPES = frozenset({"inference", "tool_execution", "shield_call", "memory_retrieval"})
-"""Types of steps that the loop takes from a record."""
+_REPLAYED_TYPES = frozenset({"inference", "tool_execution", "shield_call", "memory_retrieval"})
+
+
+def is_replayed(step: RecordedStep) -> bool:
+    """Tell whether the loop takes a step from a record: one of these types, or what the client sent meanwhile."""
+    detail = step.detail
+    return step.type in _REPLAYED_TYPES or (isinstance(detail, OtherDetail) and detail.kind == USER_INPUT)
+
+
 OriginKind = Literal["taken_over", "recorded", "edited", "live"]
 
 

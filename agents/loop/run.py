@@ -77,6 +77,14 @@ class Compaction:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientInput:
+    """Messages that a client has sent for a turn, each with the id that it is stored under."""
+
+    messages: Sequence[TurnMessage]
+    ids: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """The input of one response of a turn.
 

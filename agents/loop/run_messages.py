@@ -18,8 +18,9 @@ from agents.record.schemas.items import input_item, input_items, joined_calls, s
 
 
 class RunMessages:
-    """The messages of a run. ``message`` is the model's last one. ``was_compacted`` is set until the next inference
-    after a summary, ``tokens_left`` how many tokens the last summary left."""
+    """The messages of a run. ``message`` is the model's last one; ``heard`` is what the client sent while it ran.
+    ``was_compacted`` is set until the next inference after a summary, ``tokens_left`` how many tokens the last summary
+    left."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -29,6 +30,7 @@ class RunMessages:
         self._items: list[bytes] = []
         self._retrieved_context = ""
         self._documents = PreparedDocuments()
+        self.heard: list[TurnMessage] = []
 
     def set_context(self, context: str) -> None:
         """Set the text retrieved for this turn, which follows the last input message."""
@@ -82,7 +84,7 @@ class RunMessages:
     def shield_input(self) -> list[ShieldInput]:
         """Return the messages for shields: this turn's input, with a tool's answer in it, and the model's last
         message."""
-        messages = [*self.run.input_messages, *(self.run.resume.messages if self.run.resume else ())]
+        messages = [*self.run.input_messages, *(self.run.resume.messages if self.run.resume else ()), *self.heard]
         inputs = [
             ShieldInput("user", text_of(message.content)) for message in messages if message.role in ("user", "tool")
         ]

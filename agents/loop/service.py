@@ -3,6 +3,7 @@ first event is stored and the run has been started."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,8 @@ import msgspec
 
 from agents.base import ids, tracing
 from agents.base.access import Actor
-from agents.base.errors import Conflict, InvalidRequest, Unavailable
+from agents.base.errors import AgentsError, Conflict, InvalidRequest, Unavailable
+from agents.base.reading import read
 from agents.base.store import processes
 from agents.base.store.writer import writer
 from agents.loop.extensions import extensions
@@ -23,15 +25,16 @@ from agents.loop.provider_set import Part, Providers
 from agents.loop.remote_stops import RemoteStops
 from agents.loop.run import PendingCall, Resume, Run
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
+from agents.loop.senders import present_actor
 from agents.loop.slots import Slot
 from agents.loop.tasks import Runner
 from agents.record.models.choices import TurnStatus
 from agents.record.schemas.agents import AgentConfig, ForkSettings
-from agents.record.schemas.content import ToolCall, Usage
+from agents.record.schemas.content import ToolCall, ToolResponse, Usage
 from agents.record.schemas.events import ErrorInfo, Event, ToolDetail
 from agents.record.schemas.turns import MESSAGES
 from agents.record.store import agents as agent_store
-from agents.record.store import closing, forks, history, read_turns, retries, sessions, start_turn, turns
+from agents.record.store import closing, forks, history, inputs, read_turns, retries, sessions, start_turn, turns
 from agents.record.store.agents import AgentRecord
 from agents.record.store.history import NewItem
 from agents.record.store.new_responses import NewResponse
@@ -39,8 +42,9 @@ from agents.record.store.recorder import TurnRef
 from agents.record.store.retries import Retry
 from agents.record.store.sessions import NewSession
 from agents.record.store.start_turn import NewTurn, Resumption
-from agents.record.store.turns import TurnTarget
+from agents.record.store.turns import AwaitedCall, TurnTarget
 
+log = logging.getLogger(__name__)
 MAX_CANCEL_TRIES = 20
 """The maximum of tries to cancel a turn that other processes take over meanwhile."""
 
@@ -65,14 +69,16 @@ def earlier_items(turn: int) -> tuple[Sequence[bytes], Sequence[bytes]]:
 @dataclass(frozen=True, slots=True)
 class SentRequest:
     """A request of a caller beside its parsed body: ``raw`` is the body as received, ``provider_data`` is for this
-    run's providers and is never stored. ``new_session`` is the session of its turn, where that is created with it, and
-    ``earlier_items`` what was said in it elsewhere."""
+    run's providers and is never stored; ``inputs`` are messages that waited for an earlier turn, and begin this one.
+    ``new_session`` is the session of its turn, where that is created with it, and ``earlier_items`` what was said in it
+    elsewhere."""
 
     raw: bytes = b""
     retry: Retry | None = None
     provider_data: Mapping[str, Any] = field(default_factory=dict, repr=False)
     new_session: NewSession | None = None
     earlier_items: Sequence[NewItem] = ()
+    inputs: Sequence[int] = ()
 
     def in_new_session(self, session: NewSession, earlier_items: Sequence[NewItem]) -> SentRequest:
         """Return the request of a turn that begins a session."""
@@ -87,6 +93,21 @@ class SentRequest:
     def first_run(self) -> tuple[int, int] | None:
         """Return the turn and the number of the response that an earlier request with the same retry key started."""
         return retries.first_run(self.retry) if self.retry else None
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """A client's answers to the calls that a turn waits for; ``approved`` are its decisions, by call, on those that it
+    only had to approve: an approved one has no answer, a refused one may say why."""
+
+    responses: Sequence[ToolResponse]
+    approved: Mapping[str, bool] = field(default_factory=dict)
+
+
+def _pending(awaited: AwaitedCall, answers: Answers) -> PendingCall:
+    call, detail = ToolCall.model_validate_json(awaited.call), ToolDetail.model_validate_json(awaited.detail)
+    approved = answers.approved.get(call.call_id) if awaited.needs_approval else None
+    return PendingCall(awaited.step, call, awaited.started_at, approved, detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +133,7 @@ class Service:
         self.on_left: Callable[[], None] = lambda: None
         parts = (make(runner, providers) for make in extensions.service_parts.values())
         self._parts = {type(part): part for part in parts}
+        runner.on_input_left = partial(runner.run_in_background, partial(read, self.start_left_input))
 
     @contextmanager
     def place(self, actor: Actor, agent: int | None, *, needs_caller: bool) -> Iterator[Place]:
@@ -180,6 +202,7 @@ class Service:
             queued=queued,
             new_session=sent.new_session,
             earlier_items=sent.earlier_items,
+            inputs=sent.inputs,
         )
         stored, first_item = start_turn.open_turn(actor, new, opening, place.owner)
         earlier_session_items = partial(history.before, run.session, first=first_item)
@@ -233,14 +256,19 @@ class Service:
         """Continue a turn with its client's answers. A waiting turn needs exactly the answers it waits for; a
         completed turn may be resumed too (ReAct clients run calls that the server never saw). Raises
         InvalidRequest, or Conflict if another request was faster."""
-        sent = sent or SentRequest()
+        return self.answer_calls(actor, target, config, Answers(body.tool_responses), sent or SentRequest())
+
+    def answer_calls(
+        self, actor: Actor, target: TurnTarget, config: AgentConfig, answers: Answers, sent: SentRequest
+    ) -> Started:
+        """Continue a turn as `resume_turn` does, with the client's decisions on calls that it had to approve, too."""
         earlier_run = sent.first_run()
         if earlier_run:
             return self.attach(actor, *earlier_run)
         self.check_open()
         target.check_here()
         try:
-            return self._resume(actor, target, config, body, sent)
+            return self._resume(actor, target, config, answers, sent)
         except Conflict:
             earlier_run = sent.first_run()  # it may have begun while this one was read
             if earlier_run is None:
@@ -252,15 +280,15 @@ class Service:
         actor: Actor,
         target: TurnTarget,
         config: AgentConfig,
-        body: ResumeTurn,
+        answers: Answers,
         sent: SentRequest,
     ) -> Started:
         waiting = target.status == TurnStatus.AWAITING_INPUT
         if not waiting and target.status != TurnStatus.COMPLETED:
             raise Conflict(f"The turn is {target.status.label}; it cannot be resumed.", code="turn_not_waiting")
-        if not body.tool_responses:
+        if not answers.responses and not answers.approved:
             raise InvalidRequest("tool_responses: at least one is needed.", param="tool_responses")
-        run = replace(self._resumed_run(actor, target, config, body, waiting), provider_data=sent.provider_data)
+        run = replace(self._resumed_run(actor, target, config, answers, waiting), provider_data=sent.provider_data)
         loop = Loop(run)
         opening = loop.open()
         assert run.resume is not None  # it was made just now
@@ -272,24 +300,17 @@ class Service:
         return Started(target.key, target.session, opening[0].seq)
 
     def _resumed_run(
-        self, actor: Actor, target: TurnTarget, config: AgentConfig, body: ResumeTurn, waiting: bool
+        self, actor: Actor, target: TurnTarget, config: AgentConfig, answers: Answers, waiting: bool
     ) -> Run:
         turn = read_turns.turn(actor, target.key, "run")
         awaited_calls = turns.pending_calls(target.key) if waiting else []
-        pending = [
-            PendingCall(
-                awaited.step,
-                ToolCall.model_validate_json(awaited.call),
-                awaited.started_at,
-                detail=ToolDetail.model_validate_json(awaited.detail),
-            )
-            for awaited in awaited_calls
-        ]
+        pending = [_pending(awaited, answers) for awaited in awaited_calls]
         start_turn.check_unmoved(target.key, target.next_seq)
         if waiting:
-            turns.check_answers([waiting_call.call.call_id for waiting_call in pending], body.tool_responses)
+            unanswered = [waiting_call.call.call_id for waiting_call in pending if not waiting_call.approved]
+            turns.check_answers(unanswered, answers.responses)
         else:
-            turns.check_unanswered(turn.steps, body.tool_responses)
+            turns.check_unanswered(turn.steps, answers.responses)
         messages = MESSAGES.validate_json(turn.input_messages)
         settings = msgspec.json.decode(target.request or "{}")
         request = CreateTurn.model_validate({"messages": [], **settings}).model_copy(update={"messages": messages})
@@ -297,7 +318,7 @@ class Service:
         next_step, next_round = turns.next_numbers(target.key)
         resume = Resume(
             response_number=target.response_count + 1,
-            responses=body.tool_responses,
+            responses=answers.responses,
             pending=pending,
             next_seq=target.next_seq,
             next_step=next_step,
@@ -306,6 +327,30 @@ class Service:
             usage=turn.usage or Usage(),
         )
         return replace(run, resume=resume, trace=tracing.parse(turn.traceparent))
+
+    # ----------------------------------------------------------------------------------- left input
+
+    def start_left_input(self) -> None:
+        """Begin turns with the messages that came too late for the last inference of theirs. Blocking."""
+        if self.runner.draining:
+            return
+        for turn in inputs.left_behind():
+            try:
+                self._start_left(turn)
+            except AgentsError as error:  # another process was first, a turn runs now, or there is no room
+                log.info("turn=%s: its last input waits: %s", turn, error.message)
+
+    def _start_left(self, turn: int) -> None:
+        session, waiting = inputs.session_of(turn), inputs.messages_of(turn)
+        actor = present_actor(*waiting[0].sender) if waiting else None
+        if session is None or actor is None:
+            return
+        record = sessions.get(actor, session, action="run")
+        agent = agent_store.at_revision(self.session_agent(actor, session), record.revision)
+        body = CreateTurn.model_validate({"messages": []}).model_copy(
+            update={"messages": [one.message for one in waiting]}
+        )
+        self.start_turn(actor, agent, session, body, SentRequest(inputs=[one.key for one in waiting]))
 
     # ---------------------------------------------------------------------------------------- cancel
 

@@ -69,6 +69,11 @@ class StoredEvents:
         self._events.popleft()
         return event
 
+    def begins_with(self, name: str) -> bool:
+        """Whether the next event begins a step of this name."""
+        first = self._events[0] if self._events else None
+        return isinstance(first, StepStarted) and first.name == name
+
     def take_first(self) -> Event | None:
         """Take the next event, whatever it is."""
         return self._events.popleft() if self._events else None

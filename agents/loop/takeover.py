@@ -17,7 +17,6 @@ import msgspec
 from agents.base import rights, tracing
 from agents.base.access import Actor
 from agents.base.errors import AgentsError, RateLimited
-from agents.base.store import keys, scopes
 from agents.base.store.processes import process_name
 from agents.base.store.writer import writer
 from agents.loop.extensions import extensions
@@ -25,6 +24,7 @@ from agents.loop.loop import Loop
 from agents.loop.prepare import build_run
 from agents.loop.run import PendingCall, Resume, Run
 from agents.loop.schemas.turns import CreateTurn
+from agents.loop.senders import present_actor
 from agents.loop.service import Service, earlier_items
 from agents.record.models.choices import Api
 from agents.record.schemas.events import ErrorInfo, Event, StepEnded, StepStarted, ToolDetail, TurnResumed
@@ -71,6 +71,7 @@ def take_over(service: Service, *, resumes: bool = True) -> int:
         return 0
     if runner.suspect is not None and not takeover.is_suspect(runner.suspect, runner.owner):
         runner.suspect = None
+    service.start_left_input()
     return sum(_take(service, orphan, resumes=resumes) for orphan in takeover.orphans(MAX_AT_ONCE))
 
 
@@ -104,7 +105,7 @@ class OwnTurns:
 def _take(service: Service, orphan: OrphanedTurn, *, resumes: bool) -> bool:
     if not orphan.is_left and not _goes_on(orphan, resumes):
         return _end(orphan, TurnEnding("interrupted", "the server stopped"))
-    actor = _actor(orphan)
+    actor = present_actor(orphan.user, orphan.api_key, orphan.scope)
     if actor is None:
         return _end(orphan, TurnEnding("cancelled", rights.REASON))
     try:
@@ -135,21 +136,6 @@ def _goes_on(orphan: OrphanedTurn, resumes: bool) -> bool:
     """Tell whether a turn goes on after the loss of its process: as its agent says, else as the server does."""
     config = agents.config_of_turn(orphan.key) if orphan.agent is not None else None
     return resumes if config is None or config.resume_runs is None else config.resume_runs
-
-
-def _actor(orphan: OrphanedTurn) -> Actor | None:
-    """Return the actor that a turn acts for, with its present rights; None where it may not run any more. What an
-    identity provider has stated holds as it was when the request came."""
-    if orphan.user is None:
-        return None
-    holder = (orphan.user, orphan.api_key)
-    right = keys.rights({holder}).get(holder)
-    if right is None:
-        return None
-    if right.actor is None:
-        attributes = scopes.all_scopes().get(orphan.scope or 0)
-        return None if attributes is None else keys.issued_actor(orphan.user, attributes)
-    return right.actor if "run" in right.actor.actions else None
 
 
 def _end(orphan: OrphanedTurn, ending: TurnEnding) -> bool:

@@ -12,17 +12,19 @@ from typing import Any
 
 from agents.base import rights
 from agents.base.access import Actor
+from agents.base.models.changes import ChangeKind
 from agents.base.reading import read
 from agents.base.store import failures
 from agents.loop.cut_calls import InDoubt
 from agents.loop.loop import Loop
 from agents.loop.recording import RETRY_S, DeltaWriter, Recording
 from agents.loop.roles import EVERYTHING, ProcessRole
+from agents.loop.run import ClientInput
 from agents.loop.slots import Slot, Slots
 from agents.loop.stored_events import Diverged
 from agents.record.bus import TurnLog, hub
 from agents.record.schemas.events import ErrorInfo, Event, FinalStatus, TurnTakenOver
-from agents.record.store import takeover, turns
+from agents.record.store import inputs, takeover, turns
 from agents.record.store.recorder import Superseded, TurnRef
 
 log = logging.getLogger(__name__)
@@ -96,6 +98,28 @@ class Runner:
         self.stopping = self.draining = False
         self.is_confirmed: Callable[[], bool] = lambda: True
         self.suspect: int | None = None
+        self.on_input_left: Callable[[], None] = lambda: None
+        self._with_input: set[int] = set()
+        self._unsubscribe = hub.subscribe(self._on_changes)
+
+    def _on_changes(self, seq: int, records: Sequence[tuple[int, int]], told: int) -> None:
+        """Note the turns that clients have sent something for; for one that nobody runs it was too late."""
+        turns_with_input = [key for kind, key in records if kind == ChangeKind.INPUT]
+        if turns_with_input:
+            self._with_input.update(turns_with_input)
+            self._with_input &= self.running
+            if not self.running.issuperset(turns_with_input):
+                self.on_input_left()
+
+    async def _read_input(self, turn: int) -> ClientInput | None:
+        """Read what the client has sent for a turn since it was last read."""
+        if turn not in self._with_input:
+            return None
+        self._with_input.discard(turn)
+        waiting = await read(inputs.messages_of, turn)
+        if not waiting:
+            return None
+        return ClientInput([one.message for one in waiting], [one.public_id for one in waiting])
 
     @property
     def running(self) -> frozenset[int]:
@@ -145,6 +169,9 @@ class Runner:
     def _done(self, running: _RunTask, turn_log: TurnLog, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         del self._runs[running.turn_ref.turn, running.turn_ref.epoch]
+        if running.turn_ref.turn in self._with_input:
+            self._with_input.discard(running.turn_ref.turn)
+            self.on_input_left()
         turn_log.finish()
         hub.retire(turn_log)
         if not task.cancelled() and (error := task.exception()):
@@ -159,6 +186,9 @@ class Runner:
         turn_ref = running.turn_ref
         recording = Recording(turn_ref, turn_log, self._delta_writer, running.abort)
         loop.progress.wait_until_stored = partial(self._wait_until_stored, recording)
+        loop.progress.read_input = partial(self._read_input, turn_ref.turn)
+        if loop.run.resume is not None or loop.run.stored_events:
+            self._with_input.add(turn_ref.turn)  # nobody has read what came before
         try:
             running.begin()
             await self._wait_for_slot(slot)
@@ -283,6 +313,7 @@ class Runner:
                 running.let_go()
             else:
                 self._stop(name, ("interrupted", "the server stopped"))
+        self._unsubscribe()
         for task in self._background_tasks:
             task.cancel()
         if self.tasks:

@@ -11,6 +11,7 @@ class ChangeKind(models.IntegerChoices):
     TURN = 3, "turn"
     STEP = 4, "step"
     RESPONSE = 5, "response"
+    INPUT = 6, "input"
 
 
 class Change(models.Model):

@@ -66,7 +66,7 @@ _NO_SCHEMAS = frozenset({"serialization", "metadata", "default"})
 """Parts of a schema that hold no schemas, or none of input."""
 
 
-def _exact(schema: Any) -> Any:
+def exact(schema: Any) -> Any:
     """Make a schema of Pydantic's core strict about booleans and numbers."""
     match schema:
         case {"type": "bool"}:
@@ -76,11 +76,11 @@ def _exact(schema: Any) -> Any:
         case {"type": "float"}:
             return {**schema, "strict": True}
         case dict():
-            return {name: inner if name in _NO_SCHEMAS else _exact(inner) for name, inner in schema.items()}
+            return {name: inner if name in _NO_SCHEMAS else exact(inner) for name, inner in schema.items()}
         case list():
-            return [_exact(inner) for inner in schema]
+            return [exact(inner) for inner in schema]
         case tuple():
-            return tuple(_exact(inner) for inner in schema)
+            return tuple(exact(inner) for inner in schema)
         case _:
             return schema
 
@@ -134,7 +134,7 @@ class Wire(BaseModel):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema = handler(source)
-        return schema if cls.model_config.get("extra") == "forbid" else _exact(schema)
+        return schema if cls.model_config.get("extra") == "forbid" else exact(schema)
 
     @classmethod
     def model_json_schema(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agents.loop.replay import REPLAYED_TYPES, EditedResult, NextResponse, RecordedStep, RecordedTurn
+from agents.loop.replay import EditedResult, NextResponse, RecordedStep, RecordedTurn, is_replayed
 from agents.record.schemas.content import Content, TurnMessage
 from agents.record.schemas.events import DETAILS, StepDetail, ToolDetail, TurnResumed
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
@@ -24,7 +24,7 @@ def recording(
     finished = [_recorded(item) for item in source.steps if item.completed_at is not None and item.detail]
     numbers = {item.key: item.number for item in source.steps}
     return RecordedTurn(
-        replayed=[item for item in finished if numbers[item.key] < step.number and item.type in REPLAYED_TYPES],
+        replayed=[item for item in finished if numbers[item.key] < step.number and is_replayed(item)],
         reusable=[item for item in finished if numbers[item.key] >= step.number],
         edit=None if edited is None else EditedResult(step.key, call_id(step), edited),
         next_responses=next_responses,

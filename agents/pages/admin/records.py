@@ -153,6 +153,7 @@ _KINDS = {
     ChangeKind.TURN: Kind.TURN,
     ChangeKind.STEP: Kind.STEP,
     ChangeKind.RESPONSE: Kind.RESPONSE,
+    ChangeKind.INPUT: Kind.TURN,
 }
 
 

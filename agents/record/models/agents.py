@@ -8,10 +8,12 @@ from django.db import models
 from agents.base.models.fields import KeyField, LongText, MomentField, ShortText
 from agents.base.models.scoped import Removable
 from agents.record.models.choices import Api, Source
+from agents.record.models.references import DeletionRule
 
 
 class Agent(Removable):
-    """A stored configuration under one id. What it says now is its current revision."""
+    """A stored configuration under one id. What it says now is its current revision. One that is ``unlisted`` was
+    made with a session, or deleted while it had some: it is in no list of agents, and goes with its last session."""
 
     id = KeyField()
     name = ShortText(max_length=300, blank=True)
@@ -23,6 +25,7 @@ class Agent(Removable):
     created_at = MomentField()
     updated_at = MomentField()
     disabled_at = MomentField(null=True, blank=True)
+    unlisted = models.BooleanField(default=False, db_default=False)
     foreign_id = ShortText(max_length=255, null=True, blank=True)  # NULLs are distinct
 
     class Meta(Removable.Meta):
@@ -42,7 +45,8 @@ class Agent(Removable):
 
 class AgentRevision(models.Model):
     """One version of an agent's configuration, never changed. A turn points at the one it ran
-    with. ``config`` is the AgentConfig as JSON text."""
+    with. ``config`` is the AgentConfig as JSON text. One that is ``of_session`` was never the agent's own: a session
+    changed what it took from the agent."""
 
     id = KeyField()
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="revisions", db_index=False)
@@ -52,6 +56,7 @@ class AgentRevision(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
     created_at = MomentField()
+    of_session = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["agent", "number"], name="revision_number")]
@@ -62,12 +67,22 @@ class AgentRevision(models.Model):
 
 class Session(Removable):
     """One conversation: a tree of turns. ``active_turn`` is its lock: the turn that runs now;
-    ``branched`` says that a turn does not follow the one before it.
+    ``branched`` says that a turn does not follow the one before it. With a ``revision`` its turns run with that, else
+    with what the agent says when they begin. ``settings`` are what OpenAI's Agents API repeats of it, as JSON.
     Sums are kept in the transaction that changes a turn."""
 
     id = KeyField()
     agent = models.ForeignKey(
         Agent, null=True, blank=True, on_delete=models.CASCADE, related_name="sessions", db_index=False
+    )
+    revision = models.ForeignKey(
+        AgentRevision,
+        null=True,
+        blank=True,
+        on_delete=DeletionRule(models.SET_NULL, within="agent"),
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
     )
     name = ShortText(max_length=500, blank=True)
     folded = ShortText(max_length=1600, blank=True, editable=False, help_text="the name as it is compared")
@@ -85,6 +100,7 @@ class Session(Removable):
     output_tokens = models.BigIntegerField(default=0)
     cost_nano = models.BigIntegerField(null=True, blank=True)
     metadata = models.JSONField(default=dict, blank=True)
+    settings = LongText(blank=True, default="", db_default="")
     foreign_id = ShortText(max_length=255, null=True, blank=True)  # NULLs are distinct
 
     class Meta(Removable.Meta):

@@ -18,9 +18,69 @@ class ToolGroupWithArgs(Wire):
 AgentToolGroup = str | ToolGroupWithArgs
 
 
+class McpServer(Wire):
+    """An MCP server that an agent names by its URL. ``sealed_headers`` go to it alone, and are encrypted for it: they
+    are stored, and never shown."""
+
+    type: Literal["mcp"] = "mcp"
+    server_label: str = Field(min_length=1, max_length=200)
+    server_url: str = Field(min_length=1, max_length=2000)
+    allowed_tools: list[str] | None = None
+    required: bool = False
+    request_metadata: dict[str, Any] = {}
+    sealed_headers: str = ""
+
+
+class WebSearchSettings(Wire):
+    """The server's web search, with what the caller says of it."""
+
+    type: Literal["web_search"] = "web_search"
+    mode: Literal["disabled", "cached", "live"] = "live"
+    context_size: Literal["low", "medium", "high"] = "medium"
+    allowed_domains: list[str] | None = None
+    location: dict[str, str | None] | None = None
+
+
+HostedToolConfig = Annotated[McpServer | WebSearchSettings, Field(discriminator="type")]
+
+
+class OpenAISettings(Wire):
+    """What OpenAI's Agents API says of an agent and Llama Stack's has no words for. ``time_awareness`` and
+    ``async_compaction`` are kept and change nothing; None is: not given."""
+
+    metadata: dict[str, str] = {}
+    effort: str | None = None
+    summary: Literal["concise", "detailed", "auto"] | None = None
+    verbosity: Literal["low", "medium", "high"] = "medium"
+    service_tier: str = "auto"
+    async_compaction: bool | None = None
+    time_awareness: bool | None = None
+    tools: list[HostedToolConfig] = []
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return the fields that go to the endpoint unchanged."""
+        options = {
+            "reasoning_effort": self.effort,
+            "verbosity": None if self.verbosity == "medium" else self.verbosity,
+            "service_tier": None if self.service_tier == "auto" else self.service_tier,
+        }
+        return {name: value for name, value in options.items() if value is not None}
+
+    @property
+    def shown(self) -> OpenAISettings:
+        """Return the settings without what is never shown."""
+        tools = [
+            tool.model_copy(update={"sealed_headers": ""}) if isinstance(tool, McpServer) else tool
+            for tool in self.tools
+        ]
+        return self.model_copy(update={"tools": tools})
+
+
 class AgentConfig(Wire):
     """What an agent is. Only ``model`` and ``instructions`` must be given. ``resume_runs`` is ours: whether its turns
-    go on when their process is lost, or end as interrupted; without it that is as the server's setting says."""
+    go on when their process is lost, or end as interrupted; without it that is as the server's setting says.
+    ``openai`` is what only OpenAI's Agents API can say."""
 
     model: str = Field(min_length=1, max_length=300)
     instructions: str
@@ -37,6 +97,7 @@ class AgentConfig(Wire):
     tool_config: ToolConfig | None = None
     max_infer_iters: Annotated[int, Field(ge=1, le=1000), null_is(10)] = 10
     resume_runs: bool | None = None
+    openai: OpenAISettings | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -120,6 +120,11 @@ TOOLS_LEFT_OUT = "tools_left_out"
 """Kind of the step that says which tools of a request a model is not offered."""
 
 
+USER_INPUT = "user_input"
+"""Kind of the step that says what the client sent while the turn ran: ``data`` has the ``messages``, and their ``ids``.
+They are items of the session, and in the next inference."""
+
+
 class OtherDetail(_Detail):
     kind: str
     data: dict[str, Any] = {}

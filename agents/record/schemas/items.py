@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from pydantic import TypeAdapter
 
 from agents.record.schemas.compaction import compaction_item
 from agents.record.schemas.content import (
@@ -30,7 +31,16 @@ from agents.record.schemas.content import (
     UserMessage,
     text_of,
 )
-from agents.record.schemas.events import Event, InferenceDetail, ShieldDetail, StepEnded, ToolDetail, TurnEnded
+from agents.record.schemas.events import (
+    USER_INPUT,
+    Event,
+    InferenceDetail,
+    OtherDetail,
+    ShieldDetail,
+    StepEnded,
+    ToolDetail,
+    TurnEnded,
+)
 
 encode = msgspec.json.encode
 
@@ -157,10 +167,20 @@ def _own_items(event: Event) -> list[bytes]:
             return [tool_item(response) for response in responses]
         case TurnEnded(reason="max_infer_iters", output_message=message) if message:
             return [_unanswered(call) for call in message.tool_calls]
+        case StepEnded(detail=OtherDetail(kind=kind, data=data)) if kind == USER_INPUT:
+            return input_items(messages_in(data))
         case StepEnded(detail=ShieldDetail(violation=violation)) if violation and violation.violation_level == "error":
             return [encode({"role": "assistant", "content": violation.user_message or ""})]
         case _:
             return []
+
+
+_MESSAGES = TypeAdapter(list[TurnMessage])
+
+
+def messages_in(data: dict[str, Any]) -> list[TurnMessage]:
+    """Return the messages of a step that says what the client sent while the turn ran."""
+    return _MESSAGES.validate_python(data.get("messages", []))
 
 
 _ASSISTANT = b'{"role":"assistant"'

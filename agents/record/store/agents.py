@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest, NotFound
 from agents.base.models.changes import ChangeKind
-from agents.base.store import changes, portions, scopes
+from agents.base.store import changes, keyset, portions, scopes
+from agents.base.store.keyset import Bounds
 from agents.base.store.portions import Sized
 from agents.base.store.sql import Select, VisibleRow
 from agents.base.store.writer import writer
@@ -39,6 +40,8 @@ class AgentRecord:
     created_at: int
     disabled: bool
     source: Source = Source.NATIVE
+    updated_at: int = 0
+    unlisted: bool = False
 
     @property
     def is_external(self) -> bool:
@@ -50,7 +53,10 @@ class AgentRecord:
         return ids.public(ids.Kind.AGENT, self.key)
 
     def as_object(self) -> AgentObject:
-        return AgentObject(agent_id=self.key, agent_config=self.config, created_at=self.created_at)
+        config = self.config
+        if config.openai is not None:
+            config = config.model_copy(update={"openai": config.openai.shown})
+        return AgentObject(agent_id=self.key, agent_config=config, created_at=self.created_at)
 
 
 MAX_CACHED = 32 * 1024
@@ -82,12 +88,14 @@ def _record(agent: Agent) -> AgentRecord:
         created_at=to_us(agent.created_at),
         disabled=agent.disabled_at is not None,
         source=Source(agent.source),
+        updated_at=to_us(agent.updated_at),
+        unlisted=agent.unlisted,
     )
 
 
 def key_of(public_id: str) -> int:
     """Return the key of an agent's public id. Raises NotFound."""
-    key = ids.parse(ids.Kind.AGENT, public_id)
+    key = ids.parse_spelled(ids.Kind.AGENT, public_id)
     if key is None:
         raise NotFound(f"Agent '{public_id[:80]}' not found.")
     return key
@@ -95,25 +103,27 @@ def key_of(public_id: str) -> int:
 
 def create(actor: Actor, config: AgentConfig, source: Source = Source.NATIVE) -> int:
     """Store a new agent; returns its key."""
-    key, now = ids.new_key(), to_datetime(ids.now_us())
-
-    def job() -> int:
-        agent = Agent(
-            id=key,
-            name=config.name or "",
-            model=config.model,
-            owner_id=actor.user_id,
-            scope_id=scopes.scope_for(actor),
-            source=source,
-            created_at=now,
-            updated_at=now,
-        )
-        agent.save(force_insert=True)
-        _add_revision(agent, actor, config, number=1)
-        return key
-
-    writer.write(job)
+    key = ids.new_key()
+    writer.write(lambda: add(actor, key, config, source))
     return key
+
+
+def add(actor: Actor, key: int, config: AgentConfig, source: Source = Source.NATIVE, *, unlisted: bool = False) -> None:
+    """Store a new agent in the caller's transaction; one that is ``unlisted`` is for one session alone."""
+    now = to_datetime(ids.now_us())
+    agent = Agent(
+        id=key,
+        name=config.name or "",
+        model=config.model,
+        owner_id=actor.user_id,
+        scope_id=scopes.scope_for(actor),
+        source=source,
+        created_at=now,
+        updated_at=now,
+        unlisted=unlisted,
+    )
+    agent.save(force_insert=True)
+    _add_revision(agent, actor, config, number=1)
 
 
 def _add_revision(agent: Agent, actor: Actor, config: AgentConfig, number: int) -> None:
@@ -140,10 +150,42 @@ def revise(actor: Actor, key: int, config: AgentConfig) -> None:
         agent = Agent.objects.unscoped("checked above").select_related("revision").get(pk=key)
         if agent.revision and agent.revision.config == config.model_dump_json(exclude_none=True):
             return
-        last = AgentRevision.objects.filter(agent_id=key).order_by("-number").values_list("number", flat=True).first()
-        _add_revision(agent, actor, config, number=(last or 0) + 1)
+        _add_revision(agent, actor, config, number=_next_number(key))
 
     writer.write(job)
+
+
+def _next_number(agent: int) -> int:
+    rows = AgentRevision.objects.filter(agent_id=agent).order_by("-number")
+    last: int | None = rows.values_list("number", flat=True).first()
+    return (last or 0) + 1
+
+
+def add_revision_of_session(actor: Actor, agent: int, config: AgentConfig) -> int:
+    """Store a configuration that only one session of an agent has, in the caller's transaction; returns its key."""
+    key = ids.new_key()
+    AgentRevision(
+        id=key,
+        agent_id=agent,
+        number=_next_number(agent),
+        config=config.model_dump_json(exclude_none=True),
+        author_id=actor.user_id,
+        created_at=to_datetime(ids.now_us()),
+        of_session=True,
+    ).save(force_insert=True)
+    return key
+
+
+def at_revision(record: AgentRecord, revision: int | None) -> AgentRecord:
+    """Return an agent as it is at one of its revisions; None, and one that is gone, is the present one."""
+    if revision in (None, record.revision):
+        return record
+    row = _REVISION.first(revision)
+    if row is None:
+        return record
+    config = _config(revision or 0, row[1])
+    changes = {"config": config, "revision": revision, "revision_number": row[0], "model": config.model}
+    return replace(record, **changes)
 
 
 def set_disabled(actor: Actor, key: int, disabled: bool) -> None:
@@ -174,10 +216,12 @@ def get(actor: Actor, key: int, action: Action = "read") -> AgentRecord:
         created_at=row[4],
         disabled=row[5] is not None,
         source=Source(row[6]),
+        updated_at=row[7],
+        unlisted=bool(row[8]),
     )
 
 
-_ROW = VisibleRow(Agent, "id name model revision_id created_at disabled_at source")
+_ROW = VisibleRow(Agent, "id name model revision_id created_at disabled_at source updated_at unlisted")
 _REVISION = Select(AgentRevision, "number config", "id = %s")
 
 
@@ -189,10 +233,25 @@ def listing(actor: Actor, *, start: int = 0, limit: int = 100) -> tuple[list[Age
 
 def page(actor: Actor, *, start: int = 0, limit: int = 100) -> tuple[list[Sized[int]], bool]:
     """List agents as their keys and sizes, and tell whether there are more."""
-    rows = Agent.objects.visible_to(actor).filter(revision__isnull=False).order_by("-id")
+    rows = _listed(actor).filter(revision__isnull=False).order_by("-id")
     keys = list(rows.values_list("pk", "revision_id")[start : start + limit + 1])
     sizes = portions.sizes(AgentRevision, "config", [revision for _, revision in keys])
     return portions.page(((key, size) for (key, _), size in zip(keys, sizes, strict=False)), limit)
+
+
+def _listed(actor: Actor) -> QuerySet[Agent]:
+    """Return the agents that lists show an actor: not those that are there for their sessions alone."""
+    rows: QuerySet[Agent] = Agent.objects.visible_to(actor).filter(unlisted=False)
+    return rows
+
+
+def page_from(actor: Actor, bounds: Bounds) -> tuple[list[AgentRecord], bool]:
+    """List agents behind one of them, and tell whether there are more; fewer than asked for where they are large."""
+    rows, has_more = keyset.page(_listed(actor).filter(revision__isnull=False), bounds, "pk", "revision_id")
+    sizes = portions.sizes(AgentRevision, "config", [revision for _, revision in rows])
+    keys = ((key, size) for (key, _), size in zip(rows, sizes, strict=False))
+    sized, has_more = keyset.cut(list(keys), bounds, has_more)
+    return list(records(sized)), has_more
 
 
 def records(sized: Iterable[Sized[int]]) -> Iterator[AgentRecord]:
@@ -213,7 +272,7 @@ def with_session_counts(actor: Actor, records: list[AgentRecord]) -> dict[int, i
 
 def names(actor: Actor) -> list[tuple[str, str]]:
     """List (name, public id) of the agents an actor may see, for choices; at most 500."""
-    rows = Agent.objects.visible_to(actor).order_by("name", "id").values_list("name", "model", "pk")[:500]
+    rows = _listed(actor).order_by("name", "id").values_list("name", "model", "pk")[:500]
     return [(name or model, ids.public(ids.Kind.AGENT, pk)) for name, model, pk in rows]
 
 
@@ -250,6 +309,28 @@ def delete(actor: Actor, key: int) -> None:
     removal.remove_agent(key)
 
 
+def retire(actor: Actor, key: int) -> None:
+    """Delete an agent, but keep it, unlisted, while it has sessions: these go on. Raises NotFound."""
+    get(actor, key, "manage")
+
+    def job() -> bool:
+        if not Session.objects.unscoped("whether there are any").filter(agent_id=key).exists():
+            return False
+        Agent.objects.unscoped("checked above").filter(pk=key).update(unlisted=True)
+        changes.note(ChangeKind.AGENT, key)
+        return True
+
+    if not writer.write(job):
+        removal.remove_agent(key)
+
+
+def remove_unused(key: int) -> None:
+    """Delete an unlisted agent that has no sessions any more. The caller has checked the rights."""
+    rows = Agent.objects.unscoped("its session was deleted").filter(pk=key, unlisted=True)
+    if rows.exists() and not Session.objects.unscoped("whether there are any").filter(agent_id=key).exists():
+        removal.remove_agent(key)
+
+
 def check_here(record: AgentRecord) -> None:
     """Raise InvalidRequest for an agent that runs elsewhere."""
     if record.is_external:
@@ -277,7 +358,7 @@ class Revision:
 def revisions(actor: Actor, key: int, limit: int = 50) -> list[Revision]:
     """List the newest revisions of an agent, newest first. Raises NotFound."""
     get(actor, key)
-    rows = AgentRevision.objects.filter(agent_id=key).order_by("-number")
+    rows = AgentRevision.objects.filter(agent_id=key, of_session=False).order_by("-number")
     columns = rows.values_list("number", "created_at", "author__username", "pk", "config")[:limit]
     return [Revision(number, to_us(at), author or "", _config(pk, text)) for number, at, author, pk, text in columns]
 

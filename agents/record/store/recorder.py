@@ -24,7 +24,9 @@ from agents.record.models.choices import OF_RESPONSES, TurnStatus
 from agents.record.models.turns import Item, Response, Turn, TurnBody
 from agents.record.schemas.content import CompletionMessage
 from agents.record.schemas.events import (
+    USER_INPUT,
     Delta,
+    OtherDetail,
     StepDecided,
     StepEnded,
     StepInDoubt,
@@ -38,7 +40,7 @@ from agents.record.schemas.events import (
 )
 from agents.record.schemas.events import Event as AnyEvent
 from agents.record.schemas.items import input_items, items_of
-from agents.record.store import ending_hooks, replay, search, steps
+from agents.record.store import ending_hooks, inputs, replay, search, steps
 from agents.record.store.totals import SessionTotals, TurnTotals
 from agents.record.store.turn_rows import (
     OUTPUT_COLUMNS,
@@ -183,9 +185,12 @@ def _fold_event(change: _Changes, event: AnyEvent) -> None:
         case TurnStarted() | StepStarted() | TurnTakenOver() | StepInDoubt() | StepDecided() | StepRepeated():
             pass
         case TurnResumed():
+            inputs.take_answers(change.ref.turn)
             change.turn.set(status=TurnStatus.IN_PROGRESS.value)
             change.resume_items = input_items(event.input_messages)
         case StepEnded():
+            if isinstance(event.detail, OtherDetail) and event.detail.kind == USER_INPUT:
+                inputs.take(event.detail.data.get("ids", ()))
             change.items += [(event.step, body) for body in items_of(event)]
         case TurnAwaiting():
             change.endings.append(event)
@@ -228,6 +233,7 @@ def _fold_end(change: _Changes, event: TurnEnded) -> None:
     change.turn.set(**dict(zip(STATE_COLUMNS.split(), state_columns(state), strict=True)))
     change.turn.set(iterations=event.iterations, lease_owner="", expires_at=None, doubt_at=None)
     change.failed = event.status == "failed"
+    inputs.end(change.ref.turn, cancelled=event.status == "cancelled")
     answer = answer_text(message)
     change.output = output_columns(message, error, answer or _calls(message) or event.reason or "")
     change.answer = answer, error.message if error else ""

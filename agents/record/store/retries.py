@@ -20,7 +20,7 @@ from agents.record.models.turns import Response
 WINDOW_US = 600_000_000
 """How long a counted retry finds its first run."""
 KEY_WINDOW_US = 86_400_000_000
-MAX_KEY_LENGTH = 255
+MAX_KEY_LENGTH = 256
 
 _LOCK_CLASS = 0x61676E72
 """First half of PostgreSQL's advisory locks of requests; the second half is made of the fingerprint."""
@@ -50,7 +50,7 @@ def read(actor: Actor, route: str, body: bytes, key: str | None, count: str | No
     caller = f"{actor.user_id}:{actor.key_id}:{actor.name}:{route}"
     if key:
         if len(key) > MAX_KEY_LENGTH or not key.isprintable() or not key.isascii():
-            raise InvalidRequest("Idempotency-Key: at most 255 printable ASCII characters.", param="Idempotency-Key")
+            raise InvalidRequest("Idempotency-Key: at most 256 printable ASCII characters.", param="Idempotency-Key")
         return Retry(_digest("key", caller, key), body_hash, named=True, count=0)
     number = int(count) if count and count.isdecimal() and len(count) < 4 else 0
     return Retry(_digest("body", caller, body_hash), body_hash, named=False, count=number)
@@ -80,10 +80,15 @@ def first_run(retry: Retry) -> tuple[int, int] | None:
     row = rows.order_by("-id").values_list("turn_id", "number", "body_hash").first()
     if row is None:
         return None
-    if row[2] != retry.body_hash:
+    check_same(retry, row[2])
+    return row[0], row[1]
+
+
+def check_same(retry: Retry, body_hash: str) -> None:
+    """Raise InvalidRequest when the key of a request was used for another body."""
+    if body_hash != retry.body_hash:
         raise InvalidRequest(
             "Idempotency-Key: this key was used with another body.",
             param="Idempotency-Key",
             code="idempotency_mismatch",
         )
-    return row[0], row[1]

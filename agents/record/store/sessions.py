@@ -18,7 +18,7 @@ from agents.base.timestamps import to_datetime, to_us
 from agents.base.tokenizer import fold
 from agents.record.models.agents import Session
 from agents.record.models.choices import EXTERNAL, Api, Source
-from agents.record.store import tags
+from agents.record.store import agents, tags
 from agents.record.store.removal import remove_sessions
 
 DAY_US = 86_400_000_000
@@ -41,6 +41,7 @@ class SessionRecord:
     last_turn: int | None
     source: int = Source.NATIVE
     api: int = Api.AGENTS
+    revision: int | None = None
 
     @property
     def is_external(self) -> bool:
@@ -54,7 +55,7 @@ class SessionRecord:
 
 _COLUMNS = (
     "id agent_id name created_at updated_at turn_count input_tokens output_tokens cost_nano active_turn last_turn "
-    "source api"
+    "source api revision_id"
 )
 _ROW = VisibleRow(Session, _COLUMNS)
 
@@ -67,13 +68,13 @@ def _record(row: tuple[Any, ...]) -> SessionRecord:
 _ADD = Insert(
     Session,
     "id agent_id name owner_id scope_id api source created_at updated_at expires_at turn_count item_count branched "
-    "input_tokens output_tokens metadata folded",
+    "input_tokens output_tokens metadata folded revision_id settings",
 )
 
 
 def key_of(public_id: str) -> int:
     """Return the key of a session's public id. Raises NotFound."""
-    key = ids.parse(ids.Kind.SESSION, public_id)
+    key = ids.parse_spelled(ids.Kind.SESSION, public_id)
     if key is None:
         raise _not_found(public_id[:80])
     return key
@@ -100,7 +101,8 @@ def create(
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """The values of a new session. One that is not ``persistent`` may be deleted after a day."""
+    """The values of a new session. One that is not ``persistent`` may be deleted after a day. ``revision`` is the
+    configuration that its turns run with, ``settings`` what OpenAI's Agents API repeats of it, as JSON."""
 
     key: int
     agent: int | None = None
@@ -109,6 +111,8 @@ class NewSession:
     api: Api = Api.AGENTS
     source: Source = Source.NATIVE
     metadata: str = "{}"
+    revision: int | None = None
+    settings: str = ""
 
 
 def add(actor: Actor, new: NewSession) -> None:
@@ -116,7 +120,7 @@ def add(actor: Actor, new: NewSession) -> None:
     now = ids.now_us()
     expires_at = None if new.persistent else now + RETENTION_US
     head = (new.key, new.agent, new.name, actor.user_id, scopes.scope_for(actor), new.api.value, new.source.value)
-    _ADD.later(*head, now, now, expires_at, 0, 0, False, 0, 0, new.metadata, fold(new.name))
+    _ADD.later(*head, now, now, expires_at, 0, 0, False, 0, 0, new.metadata, fold(new.name), new.revision, new.settings)
     if new.metadata != "{}":
         tags.index_session(new.key, msgspec.json.decode(new.metadata))
     changes.note(ChangeKind.SESSION, new.key)
@@ -150,8 +154,10 @@ def listing(
 
 def delete(actor: Actor, key: int, *, agent: int | None = None) -> None:
     """Delete a session with all its turns. Raises NotFound; Conflict while a turn of it runs."""
-    get(actor, key, agent=agent, action="run")
+    record = get(actor, key, agent=agent, action="run")
     remove_sessions([key])
+    if record.agent is not None:
+        agents.remove_unused(record.agent)
 
 
 def expire(now_us: int) -> int:

@@ -27,6 +27,7 @@ from agents.record.store import (
     closing,
     forks,
     history,
+    inputs,
     recorder,
     replay,
     retries,
@@ -53,7 +54,7 @@ class NewTurn:
     resume). ``after`` is the response it continues, where that is not the session's last; such a turn
     takes no lock: it is a branch, and so is a ``fork``, which the session never continues. ``new_session``
     is its session, where that is created with it, and ``earlier_items`` the session's earlier history from
-    elsewhere."""
+    elsewhere. ``inputs`` are messages that waited for an earlier turn, and that this one begins with."""
 
     key: int
     session: int
@@ -73,6 +74,7 @@ class NewTurn:
     new_session: NewSession | None = None
     earlier_items: Sequence[NewItem] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
+    inputs: Sequence[int] = ()
 
 
 def busy(session: int) -> Conflict:
@@ -140,6 +142,7 @@ def _open(
     actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str, prepared: _PreparedTurn
 ) -> tuple[TurnRef, int]:
     _refuse_repeat(new.response.retry)
+    inputs.take_keys(new.inputs)
     at = opening[0].at
     if prepared.staged:
         staging.show(new.session)

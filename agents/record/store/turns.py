@@ -26,7 +26,7 @@ from agents.record.store.recorder import Superseded, TurnRef
 
 def key_of(public_id: str) -> int:
     """Return the key of a turn's public id. Raises NotFound."""
-    key = ids.parse(ids.Kind.TURN, public_id)
+    key = ids.parse_spelled(ids.Kind.TURN, public_id)
     if key is None:
         raise NotFound(f"Turn '{public_id[:80]}' not found.")
     return key
