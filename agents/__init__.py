@@ -22,6 +22,7 @@ these rules as contracts, and ``make lint`` checks them.
 ``logs``               a query in; rows, facets, numbers, pages and exports of what matches out
 ``responses``          OpenAI's Responses and Conversations APIs
 ``llama_stack``        the Agents API of Llama Stack
+``openai_agents``      the Agents API of OpenAI, on the same paths
 ``loop``               the agent loop, inference endpoints, the tasks that run turns
 ``record``             agents, sessions, turns, steps and items, from writing to deletion
 ``uikit``              parts of every page: formats, charts, JSON and Markdown views, templates, navigation

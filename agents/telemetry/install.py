@@ -6,6 +6,7 @@ from agents.base.lazy_import import lazy_import
 from agents.base.metrics import measure
 from agents.logs.wire.export import TURN_FORMATS, TurnFormat
 from agents.loop.background import backgrounds
+from agents.openai_agents.extensions import extensions as agents_api
 from agents.pages.page_hooks import hooks
 from agents.record.store import deletion_hooks
 from agents.telemetry.store.external import backlog, trace_deletion
@@ -15,6 +16,7 @@ def install() -> None:
     # deleting a turn also deletes its traces, so that it is not projected again
     deletion_hooks.add("telemetry", trace_deletion.delete_traces_of_turns)
     as_spans = lazy_import("agents.telemetry.wire.otlp_encoding.turn_line")
+    agents_api.trace = lazy_import("agents.telemetry.runner.traces.trace_json")
     TURN_FORMATS["otlp"] = TurnFormat("application/x-ndjson", "otlp.jsonl", as_spans)
     backgrounds["telemetry"] = lazy_import("agents.telemetry.runner.background.TelemetryBackground")
     hooks.turn_origin = lazy_import("agents.telemetry.store.external.provenance.origin")

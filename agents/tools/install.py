@@ -13,6 +13,7 @@ def install() -> None:
     loop.make_providers["tools"] = lazy_import("agents.tools.runner.configured_providers.make_providers")
     loop.find_group = lazy_import("agents.tools.runner.toolgroups.mcp_group")
     loop.list_groups = lazy_import("agents.tools.runner.toolgroups.mcp_groups")
+    loop.hosted_tools = lazy_import("agents.tools.runner.agent_tools.hosted_tools")
     responses.web_search = lazy_import("agents.tools.runner.response_tools.web_search")
     responses.code_interpreter = lazy_import("agents.tools.runner.response_tools.code_interpreter")
     responses.mcp = lazy_import("agents.tools.runner.response_tools.mcp_source")

@@ -14,8 +14,10 @@ from agents.base.api.views import ApiView
 from agents.llama_stack import api as agents
 from agents.logs.api import exports, logs, numbers, saved_views
 from agents.loop import api as models
+from agents.openai_agents.urls import SESSIONS
 from agents.responses.api import contexts, conversations, responses
 from agents.server import subjects
+from agents.server.api import agents as shared
 from agents.server.api import catalogue
 from agents.server.api.openapi import SchemaView
 
@@ -35,6 +37,11 @@ AGENTS: list[Route] = [
     (f"{TURN}/step/<str:step_id>", agents.TurnStepDetail),
     *(route for subject in _subject_routes for route in subject.agents),
 ]
+SHARED: list[Route] = [
+    ("agents", shared.SharedAgentList),
+    ("agents/<str:agent_id>", shared.SharedAgentDetail),
+]
+"""Routes of `AGENTS`, the first of them, that OpenAI's Agents API has as well."""
 OPENAI: list[Route] = [
     ("models", models.ModelList),
     ("models/<path:model_id>", models.ModelDetail),
@@ -69,7 +76,7 @@ REST: list[Route] = [
     ("openapi.json", SchemaView),
 ]
 PREFIXES: list[tuple[str, Sequence[Route]]] = [
-    ("v1/", AGENTS + OPENAI + REST),
+    ("v1/", SESSIONS + SHARED + AGENTS[len(SHARED) :] + OPENAI + REST),
     ("v1alpha/", AGENTS),
     ("v1/openai/v1/", OPENAI),
     *(prefix for subject in _subject_routes for prefix in subject.elsewhere),

@@ -14,6 +14,7 @@ from typing import Any
 
 import uvicorn
 from mcp.server.mcpserver import MCPServer
+from mcp.types import ToolAnnotations
 
 server = MCPServer("tests")
 
@@ -30,6 +31,12 @@ def get_boiling_point(liquid_name: str, celsius: bool = True) -> int:
     if liquid_name != "polyjuice":
         raise ValueError(f"nobody has boiled {liquid_name}")
     return -100 if celsius else -148
+
+
+@server.tool(annotations=ToolAnnotations(destructive_hint=True))
+def drop_everything(table: str) -> str:
+    """Drop a table"""
+    return f"dropped {table}"
 
 
 @server.tool()

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("agents", "0028_index_of_doubt"),
+        ("agents", "0030_webhooks"),
     ]
 
     operations = [

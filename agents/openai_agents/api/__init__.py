@@ -1,0 +1,1 @@
+"""The REST views of OpenAI's Agents API."""

@@ -1,0 +1,1 @@
+"""Starts turns, takes input and streams for OpenAI's Agents API."""

@@ -1,0 +1,241 @@
+"""Creates sessions, and says what they are at the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from agents.base import ids
+from agents.base.access import Action, Actor
+from agents.base.errors import InvalidRequest, NotFound
+from agents.openai_agents.runner.configs import config_of, missing, unavailable
+from agents.openai_agents.schemas.agents import AgentFields
+from agents.openai_agents.schemas.sessions import (
+    CreateAgentSession,
+    InputText,
+    SessionSettings,
+    UpdateAgentSession,
+    UserInput,
+)
+from agents.openai_agents.store import sessions
+from agents.openai_agents.store.sessions import StoredSession
+from agents.openai_agents.wire import agents as agent_wire
+from agents.openai_agents.wire import items as item_wire
+from agents.openai_agents.wire.sessions import SessionHead, TurnOutline, session_json
+from agents.record.models.choices import TurnStatus
+from agents.record.schemas.agents import AgentConfig
+from agents.record.schemas.content import ContentItem, ImageData, ImageItem, TextItem, Url, UserMessage
+from agents.record.schemas.turns import TurnSnapshot
+from agents.record.store import agents, inputs, turns
+from agents.record.store.agents import AgentRecord
+from agents.record.store.sessions import NewSession
+
+JSON = dict[str, Any]
+UNKNOWN_MODEL = "unknown"
+"""Shown for a session that nobody has named a model for."""
+
+
+def saved_agent(actor: Actor, public_id: str, action: Action = "read") -> AgentRecord:
+    """Return a saved agent. Raises NotFound, also for one that the actor may not see, or that is for one session."""
+    key = ids.parse_spelled(ids.Kind.AGENT, public_id)
+    record = agents.get(actor, key, action) if key is not None else None
+    if record is None or record.unlisted:
+        raise NotFound(f"Agent '{public_id[:80]}' not found.")
+    return record
+
+
+# -------------------------------------------------------------------------------------------- creation
+
+
+def create(actor: Actor, body: CreateAgentSession) -> int:
+    """Store a new session; returns its key. Raises InvalidRequest naming the field, NotFound for an agent."""
+    _check(body)
+    kind = body.environment.get("type")
+    if kind is None:
+        raise missing("environment.type")
+    if kind != "none":
+        raise unavailable("environment.type", f"environments of type '{str(kind)[:80]}', only 'none'")
+    for name in body.environment.keys() - {"type"}:
+        raise unknown(f"environment.{name}")
+    if body.vault_ids:
+        raise unavailable("vault_ids", "vaults")
+    if not body.input:
+        raise missing("input")
+    settings = {"prompt_cache_options": body.prompt_cache_options.model_dump()} if body.prompt_cache_options else {}
+    shared: dict[str, Any] = {
+        "metadata": msgspec.json.encode(body.metadata or {}).decode(),
+        "settings": msgspec.json.encode(settings).decode() if settings else "",
+    }
+    key = ids.new_key()
+    if body.agent_id is None:
+        if body.agent is None:
+            raise missing("agent")
+        config = config_of(actor, body.agent, None, "agent.")
+        sessions.create(actor, NewSession(key, ids.new_key(), **shared), config, None)
+        return key
+    record = _named_agent(actor, body.agent_id)
+    agents.check_enabled(record)
+    changed = None
+    if body.agent is not None and body.agent.model_fields_set:
+        changed = config_of(actor, _without_nulls_of_model(body.agent), record.config, "agent.")
+    sessions.create(actor, NewSession(key, record.key, revision=record.revision, **shared), None, changed)
+    return key
+
+
+def _without_nulls_of_model(given: AgentFields) -> AgentFields:
+    """Return what is said of an agent without a model of null: the saved agent's holds then."""
+    fields = given.model_dump(by_alias=True, exclude_unset=True)
+    return AgentFields.model_validate({name: value for name, value in fields.items() if name != "model" or value})
+
+
+def _named_agent(actor: Actor, public_id: str) -> AgentRecord:
+    key = ids.parse_spelled(ids.Kind.AGENT, public_id)
+    record = None
+    try:
+        record = agents.get(actor, key, "run") if key is not None else None
+    except NotFound:
+        record = None
+    is_of_session = record.unlisted if record else ids.parse_part(ids.Kind.SESSION, public_id) is not None
+    if is_of_session:
+        message = f"agent_id: '{public_id[:80]}' is the agent of a session, and was not saved."
+        raise InvalidRequest(message, param="agent_id", code="agent_not_persisted")
+    if record is None:
+        raise NotFound(f"Agent '{public_id[:80]}' not found.")
+    return record
+
+
+def unknown(path: str) -> InvalidRequest:
+    return InvalidRequest(f"Unknown parameter: '{path}'.", param=path, code="unknown_parameter")
+
+
+def _check(body: SessionSettings) -> None:
+    """Raise InvalidRequest for what this server cannot keep to."""
+    if body.spend_control is not None and body.spend_control.limit is not None:
+        raise unavailable("spend_control.limit", "limits of what a session may spend")
+    if body.review == "auto_review":
+        raise unavailable("review", "automatic review")
+
+
+def update(actor: Actor, row: StoredSession, body: UpdateAgentSession) -> None:
+    """Change a session. Raises InvalidRequest naming the field."""
+    _check(body)
+    said = body.model_fields_set
+    if body.agent is not None and body.agent.model_fields_set:
+        before = config_of_session(actor, row)
+        sessions.set_config(actor, row, config_of(actor, body.agent, before, "agent."))
+    metadata = (body.metadata or {}) if "metadata" in said else None
+    settings = None
+    if "prompt_cache_options" in said:
+        settings = {name: value for name, value in row.settings.items() if name != "prompt_cache_options"}
+        if body.prompt_cache_options is not None:
+            settings["prompt_cache_options"] = body.prompt_cache_options.model_dump()
+    if metadata is not None or settings is not None:
+        sessions.update(row, metadata, settings)
+
+
+# ---------------------------------------------------------------------------------------------- agents
+
+
+def looking(actor: Actor) -> Action:
+    """Return the action of an actor that looks at what it may see: one that may only run sees what it runs."""
+    return "read" if "read" in actor.actions else "run"
+
+
+def record_of_session(actor: Actor, row: StoredSession) -> AgentRecord | None:
+    """Return the agent of a session as its turns run it; None where it has none, or the actor may not see it."""
+    if row.agent is None:
+        return None
+    try:
+        return agents.at_revision(agents.get(actor, row.agent, looking(actor)), row.revision)
+    except NotFound:
+        return None
+
+
+def config_of_session(actor: Actor, row: StoredSession) -> AgentConfig | None:
+    """Return the configuration that a session's next turn runs with. For a session without an agent it is the model of
+    its newest turn alone; None where it has no turn either."""
+    record = record_of_session(actor, row)
+    if record is not None:
+        return record.config
+    model = sessions.model_of(row.key)
+    return AgentConfig(model=model, instructions="") if model else None
+
+
+def agent_for_turn(actor: Actor, row: StoredSession) -> AgentRecord:
+    """Return the agent that runs a session's next turn; a session that has none gets one. Raises InvalidRequest where
+    no model is known, NotFound."""
+    if row.agent is None:
+        config = config_of_session(actor, row)
+        if config is None:
+            message = "This session has no agent yet: name one by updating its agent.model."
+            raise InvalidRequest(message, code="no_agent", param="agent.model")
+        sessions.set_config(actor, row, config)
+        row = sessions.of_key(actor, row.key, "run") or row
+    assert row.agent is not None  # it has been given one
+    return agents.at_revision(agents.get(actor, row.agent, "run"), row.revision)
+
+
+# ------------------------------------------------------------------------------------------ what it is
+
+
+def head_of(actor: Actor, row: StoredSession) -> SessionHead:
+    """Return what a session says of itself, whatever it does."""
+    config = config_of_session(actor, row) or AgentConfig(model=UNKNOWN_MODEL, instructions="")
+    agent = agent_wire.session_agent_json(agent_id_of(row), config)
+    metadata = {str(name): value if isinstance(value, str) else str(value) for name, value in row.metadata.items()}
+    usage = sessions.usage_of(row.key)
+    return SessionHead(row.key, agent, row.created_at, row.updated_at, metadata, row.settings, usage)
+
+
+def agent_id_of(row: StoredSession) -> str:
+    return agent_wire.nobody_of(row.key) if row.agent is None else agent_wire.agent_id(row.agent)
+
+
+def object_of(actor: Actor, row: StoredSession) -> JSON:
+    """Encode a session as it is now."""
+    state = turns.state(row.last_turn) if row.last_turn is not None else None
+    status = TurnStatus(state[0]).label if state else None
+    actions = required_actions(row.last_turn) if row.last_turn and status == "awaiting_input" else []
+    return session_json(head_of(actor, row), status, actions)
+
+
+def required_actions(turn: int) -> list[JSON]:
+    """Encode what a waiting turn still has no answer to."""
+    answered = inputs.answers_of(turn)
+    return [
+        item_wire.required_action(turn, call.step, msgspec.json.decode(call.detail))
+        for call in turns.pending_calls(turn)
+        if call.step not in answered
+    ]
+
+
+def turn_head(row: StoredSession, turn: TurnSnapshot) -> TurnOutline:
+    """Return a turn of a session without its steps."""
+    agent = sessions.agent_of_turn(turn.key)
+    agent_id = agent_id_of(row) if agent is None else agent_wire.agent_id(agent)
+    return TurnOutline(
+        turn.key, turn.session, agent_id, turn.status, turn.started_at, turn.completed_at, turn.error, turn.usage
+    )
+
+
+# --------------------------------------------------------------------------------------------- messages
+
+
+def messages_of(given: str | Sequence[UserInput]) -> list[UserMessage]:
+    """Return the messages of a request's input."""
+    if isinstance(given, str):
+        return [UserMessage(content=given)]
+    return [UserMessage(content=content_of(message.content)) for message in given]
+
+
+def content_of(parts: Sequence[Any]) -> str | list[ContentItem]:
+    """Return content as the record has it: a lone text as it is."""
+    items: list[ContentItem] = [
+        TextItem(text=part.text)
+        if isinstance(part, InputText)
+        else ImageItem(image=ImageData(url=Url(uri=part.image_url)))
+        for part in parts
+    ]
+    return items[0].text if len(items) == 1 and isinstance(items[0], TextItem) else items

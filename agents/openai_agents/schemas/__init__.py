@@ -1,0 +1,1 @@
+"""Types of requests and answers of OpenAI's Agents API."""

@@ -1,0 +1,1 @@
+"""Reads and writes what OpenAI's Agents API shows of the record."""

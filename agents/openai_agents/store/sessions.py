@@ -1,0 +1,242 @@
+"""Reads and changes sessions for OpenAI's Agents API: every session of the record is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+from django.db.models import Sum
+
+from agents.base import ids
+from agents.base.access import Action, Actor
+from agents.base.errors import Conflict, NotFound
+from agents.base.models.changes import ChangeKind
+from agents.base.models.terms import TermKind
+from agents.base.store import changes, keyset, terms
+from agents.base.store.keyset import Bounds
+from agents.base.store.sql import VisibleRow
+from agents.base.store.writer import writer
+from agents.record.models.agents import Session
+from agents.record.models.choices import LIVE, TurnStatus
+from agents.record.models.forks import Fork
+from agents.record.models.tags import SessionTag
+from agents.record.models.turns import Turn
+from agents.record.schemas.agents import AgentConfig
+from agents.record.schemas.content import Usage
+from agents.record.store import agents, sessions, tags, turns
+from agents.record.store.sessions import NewSession
+
+_COLUMNS = "id agent_id revision_id created_at updated_at metadata settings last_turn active_turn source"
+_ROW = VisibleRow(Session, _COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """A session. Times are microseconds; ``settings`` are JSON."""
+
+    key: int
+    agent: int | None
+    revision: int | None
+    created_at: int
+    updated_at: int
+    metadata: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    last_turn: int | None
+    active_turn: int | None
+    source: int
+
+
+def key_of(public_id: str) -> int:
+    """Return the key of a session's id. Raises NotFound."""
+    key = ids.parse_spelled(ids.Kind.SESSION, public_id)
+    if key is None:
+        raise not_found(public_id)
+    return key
+
+
+def not_found(public_id: str) -> NotFound:
+    return NotFound(f"Session '{public_id[:80]}' not found.")
+
+
+def get(actor: Actor, public_id: str, action: Action = "read") -> StoredSession:
+    """Return a session. Raises NotFound, also for one that the actor may not see."""
+    row = of_key(actor, key_of(public_id), action)
+    if row is None:
+        raise not_found(public_id)
+    return row
+
+
+def of_key(actor: Actor, key: int, action: Action = "read") -> StoredSession | None:
+    """Return the session of a key; None where the actor sees none."""
+    row = _ROW.get(actor, key, action)
+    if row is None:
+        return None
+    metadata = msgspec.json.decode(row[5]) if isinstance(row[5], str | bytes) else row[5]
+    settings = msgspec.json.decode(row[6]) if row[6] else {}
+    return StoredSession(row[0], row[1], row[2], row[3], row[4], metadata or {}, settings, *row[7:])
+
+
+def page(
+    actor: Actor, bounds: Bounds, agent: int | None, metadata: Mapping[str, str]
+) -> tuple[list[StoredSession], bool]:
+    """List sessions behind one of them, of an agent or with these pairs of metadata if given; tell whether there are
+    more."""
+    rows = Session.objects.visible_to(actor)
+    if agent is not None:
+        rows = rows.filter(agent_id=agent)
+    for name, value in metadata.items():
+        number = terms.find(TermKind.META, f"{name}={value}"[: terms.MAX_LENGTH])
+        if number is None:
+            return [], False
+        rows = rows.filter(pk__in=SessionTag.objects.filter(term_id=number).values("session_id"))
+    keys, more = keyset.page(rows, bounds, "pk")
+    found = (of_key(actor, key) for (key,) in keys)
+    return [row for row in found if row is not None], more
+
+
+def usage_of(session: int) -> Usage:
+    """Sum the tokens of a session's turns. The caller has checked that it is visible."""
+    rows = Turn.objects.unscoped("its session is visible").filter(session_id=session)
+    names = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
+    sums = rows.aggregate(**{name: Sum(name) for name in names})
+    totals: dict[str, Any] = {name: int(sums[name] or 0) for name in names}
+    return Usage.model_construct(**totals)
+
+
+def model_of(session: int) -> str | None:
+    """Return the model of a session's newest turn; None where it has none. The caller has checked that it is
+    visible."""
+    rows = Turn.objects.unscoped("its session is visible").filter(session_id=session).order_by("-number")
+    number: int | None = rows.values_list("model_id", flat=True).first()
+    return terms.text(number) or None
+
+
+# ------------------------------------------------------------------------------------------ changes
+
+
+def create(actor: Actor, new: NewSession, inline: AgentConfig | None, of_session: AgentConfig | None) -> None:
+    """Store a new session: with an agent of its own, or with what it changes of the agent that it names."""
+
+    def job() -> None:
+        made = new
+        if inline is not None and new.agent is not None:
+            agents.add(actor, new.agent, inline, unlisted=True)
+        elif of_session is not None and new.agent is not None:
+            revision = agents.add_revision_of_session(actor, new.agent, of_session)
+            made = replace(new, revision=revision)
+        sessions.add(actor, made)
+
+    writer.write(job)
+
+
+def set_config(actor: Actor, row: StoredSession, config: AgentConfig) -> None:
+    """Give a session's later turns another configuration. Its agent does not change, but where it is the session's
+    own; one that has none gets one. The caller has checked the right to."""
+
+    def job() -> None:
+        rows = Session.objects.unscoped("checked by the caller").filter(pk=row.key)
+        if row.agent is None:
+            key = ids.new_key()
+            agents.add(actor, key, config, unlisted=True)
+            rows.update(agent_id=key)
+        else:
+            rows.update(revision_id=agents.add_revision_of_session(actor, row.agent, config))
+        changes.note(ChangeKind.SESSION, row.key)
+
+    writer.write(job)
+
+
+def update(row: StoredSession, metadata: Mapping[str, str] | None, settings: Mapping[str, Any] | None) -> None:
+    """Replace a session's metadata, or its settings. The caller has checked the right to."""
+
+    def job() -> None:
+        rows = Session.objects.unscoped("checked by the caller").filter(pk=row.key)
+        if metadata is not None:
+            rows.update(metadata=dict(metadata))
+            tags.index_session(row.key, metadata)
+        if settings is not None:
+            rows.update(settings=msgspec.json.encode(settings).decode() if settings else "")
+        changes.note(ChangeKind.SESSION, row.key)
+
+    writer.write(job)
+
+
+def delete(actor: Actor, row: StoredSession) -> None:
+    """Delete a session with its turns. Raises Conflict while one runs or waits."""
+    state = turns.state(row.last_turn) if row.last_turn is not None else None
+    if state is not None and (state[0] in LIVE or state[0] == TurnStatus.AWAITING_INPUT):
+        raise Conflict("The session has a turn that is not over; cancel it first.", code="conflict_error")
+    sessions.delete(actor, row.key)
+
+
+# -------------------------------------------------------------------------------------------- turns
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPlace:
+    """A turn's key, its number in the session, and the number of its next event."""
+
+    key: int
+    number: int
+    next_seq: int
+    is_over: bool
+
+
+def turn_page(actor: Actor, session: int, bounds: Bounds) -> tuple[Sequence[int], bool]:
+    """List the turns of a session behind one of them, without forks; tell whether there are more."""
+    rows = Turn.objects.visible_to(actor).filter(session_id=session).exclude(pk__in=forks(session))
+    keys, more = keyset.page(rows, bounds, "pk")
+    return [key for (key,) in keys], more
+
+
+def forks(session: int) -> Any:
+    """Return the forks of a session, for a query: they stand beside its turns."""
+    return Fork.all_objects.filter(session_id=session).values("turn_id")
+
+
+def turn_after(session: int, number: int) -> TurnPlace | None:
+    """Return the first turn of a session after a number, without forks; None where there is none yet. The caller has
+    checked that the session is visible."""
+    rows = Turn.objects.unscoped("its session is visible").filter(session_id=session, number__gt=number)
+    rows = rows.exclude(pk__in=forks(session))
+    row = rows.order_by("number").values_list("pk", "number", "next_seq", "status").first()
+    return _place(row) if row else None
+
+
+def newest_turn(session: int) -> TurnPlace | None:
+    """Return the newest turn of a session, without forks."""
+    rows = Turn.objects.unscoped("its session is visible").filter(session_id=session)
+    rows = rows.exclude(pk__in=forks(session))
+    row = rows.order_by("-number").values_list("pk", "number", "next_seq", "status").first()
+    return _place(row) if row else None
+
+
+def _place(row: tuple[int, int, int, int]) -> TurnPlace:
+    key, number, next_seq, status = row
+    return TurnPlace(key, number, next_seq, status not in (*LIVE, TurnStatus.AWAITING_INPUT))
+
+
+def exists(session: int) -> bool:
+    return bool(Session.objects.unscoped("its reader was let in").filter(pk=session, removed_at=None).exists())
+
+
+def agent_of_turn(turn: int) -> int | None:
+    """Return the agent of a turn. The caller has checked that the turn is visible."""
+    agent: int | None = (
+        Turn.objects.unscoped("the turn was read").filter(pk=turn).values_list("agent_id", flat=True).first()
+    )
+    return agent
+
+
+def turn_of_step(actor: Actor, session: int, step: int) -> int | None:
+    """Return the turn of a session's step; None where the actor sees none."""
+    rows = Turn.objects.visible_to(actor).filter(session_id=session, steps__pk=step)
+    turn: int | None = rows.values_list("pk", flat=True).first()
+    return turn
+
+
+def session_of_turn(actor: Actor, turn: int) -> int:
+    """Return the session of a turn. Raises NotFound."""
+    return turns.target(actor, turn, action="run").session

@@ -1,0 +1,29 @@
+"""The routes of OpenAI's Agents API, apart from those of saved agents, which it shares with Llama Stack's. They stand
+before the others: ``sessions`` would be an agent's id there."""
+
+from __future__ import annotations
+
+from agents.base.api.routes import Route
+from agents.openai_agents.api import absent, history, sessions
+
+_SESSION = "agents/sessions/<str:session_id>"
+SESSIONS: list[Route] = [
+    ("agents/sessions", sessions.AgentSessions),
+    (_SESSION, sessions.AgentSession),
+    (f"{_SESSION}/events", sessions.AgentSessionEvents),
+    (f"{_SESSION}/items", history.AgentSessionItems),
+    (f"{_SESSION}/turns", history.AgentTurns),
+    (f"{_SESSION}/turns/<str:turn_id>", history.AgentTurn),
+    (f"{_SESSION}/turns/<str:turn_id>/items", history.AgentTurnItems),
+    (f"{_SESSION}/traces", history.AgentTraces),
+    (f"{_SESSION}/subagents", history.Subagents),
+    (f"{_SESSION}/subagents/<path:rest>", history.Subagent),
+    (f"{_SESSION}/artifacts", history.Artifacts),
+    (f"{_SESSION}/artifacts/<path:rest>", history.Artifact),
+    ("agents/environments", absent.NoEnvironments),
+    ("agents/environments/<path:rest>", absent.NoEnvironments),
+    ("agents/automations", absent.NoAutomations),
+    ("agents/automations/<path:rest>", absent.NoAutomations),
+    ("vaults", absent.NoVaults),
+    ("vaults/<path:rest>", absent.NoVaults),
+]

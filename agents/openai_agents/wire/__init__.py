@@ -1,0 +1,1 @@
+"""Rows and events in the words of OpenAI's Agents API."""
