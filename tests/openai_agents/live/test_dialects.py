@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -141,7 +142,14 @@ def test_the_steps_of_a_turn_are_in_the_log(openai_client: OpenAI, caller: Calle
 def test_a_foreign_key_sees_nothing_of_it(start_server: Callable[..., ServerProcess]) -> None:
     process = start_server(LOCAL_ACCESS="false")
     keys = [process.shell(_MAKE_KEY.format(name=name)).strip() for name in ("ann", "bob")]
-    ann, bob = (OpenAI(base_url=f"{process.base}/v1", api_key=key, max_retries=0) for key in keys)
+    with ExitStack() as stack:
+        ann, bob = (
+            stack.enter_context(OpenAI(base_url=f"{process.base}/v1", api_key=key, max_retries=0)) for key in keys
+        )
+        _check_foreign(ann, bob)
+
+
+def _check_foreign(ann: OpenAI, bob: OpenAI) -> None:
     talk = Talk.begin(ann, "say Hi.")
     talk.until("idle")
     [turn] = talk.turns()

@@ -147,7 +147,9 @@ def test_every_request_and_answer_has_its_type(description: dict[str, Any]) -> N
     }
     chats = {"create_chat_completion", "create_completion", "inference_chat_completion", "inference_completion"}
     assert streamed == {
+        "create_agent_session",
         "create_turn",
+        "stream_agent_session_events",
         "resume_turn",
         "fork_turn",
         "follow_turn",
