@@ -9,7 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents.pages import blocks, citations, external_steps, step_details, step_values
-from agents.record.schemas.events import TOOLS_LEFT_OUT
+from agents.pages.blocks import NamedText
+from agents.record.schemas.events import TOOLS_LEFT_OUT, USER_INPUT
 from agents.record.schemas.turns import StepSnapshot
 from agents.uikit import format
 from agents.uikit.elements import type_label
@@ -26,6 +27,9 @@ def other_card(base: StepCard, step: StepSnapshot) -> StepCard:
         return _external_card(base, step, detail)
     if detail and detail.kind == TOOLS_LEFT_OUT:
         return replace(base, title=_("tools left out"), note=step_details.left_out(detail))
+    if detail and detail.kind == USER_INPUT:
+        said = NamedText("data", step_details.heard(detail))
+        return replace(base, title=_("said while the turn ran"), body=(blocks.plain_block(said),))
     return replace(
         base,
         title=(detail.kind if detail else "") or step.name or _("other"),

@@ -107,6 +107,16 @@ def left_out(detail: StoredOther) -> str:
     return _("Nobody here can run them: {}").format(", ".join(msgspec.json.decode(detail.data, type=_LeftOut).tools))
 
 
+class _Heard(msgspec.Struct):
+    messages: list[dict[str, Any]] = []
+
+
+def heard(detail: StoredOther) -> str:
+    """Return what the client said while the turn ran."""
+    messages = msgspec.json.decode(detail.data, type=_Heard).messages
+    return "\n\n".join(text_of(message.get("content")) for message in messages)
+
+
 def read_detail(step: StepSnapshot, kind: type[T]) -> T | None:
     """Decode a step's detail as a type; None if there is none yet, or it cannot be read."""
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -132,9 +133,7 @@ def test_the_steps_of_a_turn_are_in_the_log(openai_client: OpenAI, caller: Calle
     [action] = talk.until("requires_action").required_actions
     talk.send(result(action, "noon"))
     talk.until("idle")
-    digits = action.turn_id.removeprefix("turn_")
-    public = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
-    page = caller.get(f"/turns/{public}/").body.decode()
+    page = caller.get(f"/turns/{uuid.UUID(action.turn_id.removeprefix('turn_'))}/").body.decode()
     assert "get_time" in page
     assert "Noon." in page
 

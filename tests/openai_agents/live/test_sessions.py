@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from typing import Any
 
 import pytest
@@ -348,7 +349,7 @@ def test_what_follows_a_cancellation_begins_a_turn(openai_client: OpenAI) -> Non
 # ----------------------------------------------------------------------------------------- steering
 
 
-def test_a_message_joins_the_turn_that_runs(openai_client: OpenAI, held: HeldModel) -> None:
+def test_a_message_joins_the_turn_that_runs(openai_client: OpenAI, held: HeldModel, caller: Caller) -> None:
     first, second = held.hold(), held.hold()
     talk = Talk.begin(openai_client, text=first.question, agent=agent(model="held/held"))
     first.say("One")
@@ -364,6 +365,9 @@ def test_a_message_joins_the_turn_that_runs(openai_client: OpenAI, held: HeldMod
     assert [one["content"] for one in asked[1:]] == [first.question, "One.", second.question]
     joined = [event.item for event in events if event.type.endswith("item.added") and event.output_index is None]
     assert joined[-1].id == talk.items()[2].id
+    page = caller.get(f"/turns/{uuid.UUID(talk.turns()[0].id.removeprefix('turn_'))}/").body.decode()
+    assert "said while the turn ran" in page
+    assert second.question in page
 
 
 def test_a_message_to_a_waiting_turn_is_heard_when_it_goes_on(openai_client: OpenAI, held: HeldModel) -> None:
