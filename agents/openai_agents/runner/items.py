@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from agents.base import ids
 from agents.base.access import Actor
-from agents.base.errors import InvalidRequest
+from agents.base.errors import InvalidRequest, NotFound
 from agents.openai_agents.store import items, sessions
 from agents.openai_agents.store.items import ItemPlace
 from agents.openai_agents.store.sessions import StoredSession
@@ -51,7 +52,8 @@ def of_session(actor: Actor, row: StoredSession, after: str, *, newest_first: bo
         places.reverse()
     for place in places[_start(actor, row, places, after) :]:
         if place.is_turn:
-            yield from of_turn(actor, place.key, newest_first=newest_first)
+            with suppress(NotFound):  # a turn that was deleted meanwhile, or that the actor may not see, has no items
+                yield from of_turn(actor, place.key, newest_first=newest_first)
         else:
             nobody = ids.part("turn", ids.Kind.SESSION, row.key)
             yield from wire.hand_items(place.key, items.body_of(place.key), nobody)
