@@ -77,7 +77,7 @@ def _item_page(request: Request, walk: Iterator[JSON], after: str) -> HttpRespon
             if item["id"] == after:
                 break
         else:
-            raise InvalidRequest(f"after: there is no item '{after[:80]}'.", param="after")
+            raise InvalidRequest(f"after: not the id of an item here: '{after[:80]}'.", param="after")
     sized = (((item["id"], body), len(body)) for item in walk for body in (encode(item),))
     page, more = portions.page(sized, asked.limit)
     bodies = [body for body, _ in page]

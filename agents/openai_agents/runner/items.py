@@ -70,5 +70,5 @@ def _start(actor: Actor, row: StoredSession, places: Sequence[ItemPlace], after:
     wanted = item if turn is None else turn
     found = next((position for position, place in enumerate(places) if place.key == wanted), None)
     if found is None and item is None:
-        raise InvalidRequest(f"after: there is no item '{after[:80]}'.", param="after")
+        raise InvalidRequest(f"after: not the id of an item here: '{after[:80]}'.", param="after")
     return found or 0  # what a user said while a turn ran is somewhere in it

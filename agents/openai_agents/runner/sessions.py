@@ -52,13 +52,6 @@ def saved_agent(actor: Actor, public_id: str, action: Action = "read") -> AgentR
 def create(actor: Actor, body: CreateAgentSession) -> int:
     """Store a new session; returns its key. Raises InvalidRequest naming the field, NotFound for an agent."""
     _check(body)
-    kind = body.environment.get("type")
-    if kind is None:
-        raise missing("environment.type")
-    if kind != "none":
-        raise unavailable("environment.type", f"environments of type '{str(kind)[:80]}', only 'none'")
-    for name in body.environment.keys() - {"type"}:
-        raise unknown(f"environment.{name}")
     if body.vault_ids:
         raise unavailable("vault_ids", "vaults")
     if not body.input:
@@ -104,10 +97,6 @@ def _named_agent(actor: Actor, public_id: str) -> AgentRecord:
     if record is None:
         raise NotFound(f"Agent '{public_id[:80]}' not found.")
     return record
-
-
-def unknown(path: str) -> InvalidRequest:
-    return InvalidRequest(f"Unknown parameter: '{path}'.", param=path, code="unknown_parameter")
 
 
 def _check(body: SessionSettings) -> None:

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 
 from agents.base.schemas.wire import Wire, exact
+from agents.record.schemas.agents import HTTP_URL, LABEL
 
 MAX_PAIRS = 16
 ServiceTier = Literal["auto", "default", "flex", "priority", "fast", "ultrafast"]
@@ -89,7 +90,7 @@ class AgentFunction(Params):
 
 class HttpTransport(Params):
     type: Literal["http"]
-    server_url: str = Field(min_length=1, max_length=2000)
+    server_url: str = Field(max_length=2000, pattern=HTTP_URL)
     authorization: str | None = Field(default=None, max_length=10_000)
     headers: dict[str, str] | None = None
 
@@ -105,7 +106,7 @@ class StdioTransport(Params):
 
 class AgentMcpServer(Params):
     type: Literal["mcp"]
-    server_label: str = Field(min_length=1, max_length=200)
+    server_label: str = Field(max_length=64, pattern=LABEL)
     transport: Annotated[HttpTransport | StdioTransport, Field(discriminator="type")]
     allowed_tools: list[str] | None = None
     connection_origin: Literal["service", "environment"] | None = None

@@ -60,7 +60,7 @@ class SessionSettings(Params):
 
 
 class CreateAgentSession(SessionSettings):
-    environment: dict[str, Any]
+    environment: EnvironmentParams
     agent: AgentFields | None = None
     agent_id: str | None = None
     input: str | list[UserInput] | None = None

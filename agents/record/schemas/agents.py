@@ -18,13 +18,19 @@ class ToolGroupWithArgs(Wire):
 AgentToolGroup = str | ToolGroupWithArgs
 
 
+LABEL = r"^[a-zA-Z][a-zA-Z0-9_-]*$"
+"""What a server of tools may be labelled with."""
+HTTP_URL = r"^https?://[^\s/?#]+"
+"""The beginning of a server's URL."""
+
+
 class McpServer(Wire):
     """An MCP server that an agent names by its URL. ``sealed_headers`` go to it alone, and are encrypted for it: they
     are stored, and never shown."""
 
     type: Literal["mcp"] = "mcp"
-    server_label: str = Field(min_length=1, max_length=200)
-    server_url: str = Field(min_length=1, max_length=2000)
+    server_label: str = Field(max_length=64, pattern=LABEL)
+    server_url: str = Field(max_length=2000, pattern=HTTP_URL)
     allowed_tools: list[str] | None = None
     required: bool = False
     request_metadata: dict[str, Any] = {}
