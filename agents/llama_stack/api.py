@@ -40,7 +40,8 @@ from agents.llama_stack.wire import grouped_steps, session_chunks, step_json
 from agents.loop import prepare
 from agents.loop.current_service import service
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
-from agents.loop.service import SentRequest, Started
+from agents.loop.sent_request import SentRequest
+from agents.loop.service import Started
 from agents.record.schemas.agents import AgentObject
 from agents.record.schemas.events import parse_cursor
 from agents.record.store import agents, read_turns, retries, sessions, turns

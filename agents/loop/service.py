@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -26,6 +25,7 @@ from agents.loop.remote_stops import RemoteStops
 from agents.loop.run import PendingCall, Resume, Run
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
 from agents.loop.senders import present_actor
+from agents.loop.sent_request import SentRequest
 from agents.loop.slots import Slot
 from agents.loop.tasks import Runner
 from agents.record.models.choices import TurnStatus
@@ -36,11 +36,7 @@ from agents.record.schemas.turns import MESSAGES
 from agents.record.store import agents as agent_store
 from agents.record.store import closing, forks, history, inputs, read_turns, retries, sessions, start_turn, turns
 from agents.record.store.agents import AgentRecord
-from agents.record.store.history import NewItem
-from agents.record.store.new_responses import NewResponse
 from agents.record.store.recorder import TurnRef
-from agents.record.store.retries import Retry
-from agents.record.store.sessions import NewSession
 from agents.record.store.start_turn import NewTurn, Resumption
 from agents.record.store.turns import AwaitedCall, TurnTarget
 
@@ -64,35 +60,6 @@ class Started:
 def earlier_items(turn: int) -> tuple[Sequence[bytes], Sequence[bytes]]:
     """Return the items before a turn, and those of its earlier responses, for a turn that is continued."""
     return history.before_turn(turn), history.of_turn(turn)[1]
-
-
-@dataclass(frozen=True, slots=True)
-class SentRequest:
-    """A request of a caller beside its parsed body: ``raw`` is the body as received, ``provider_data`` is for this
-    run's providers and is never stored; ``inputs`` are messages that waited for an earlier turn, and begin this one.
-    ``new_session`` is the session of its turn, where that is created with it, and ``earlier_items`` what was said in it
-    elsewhere."""
-
-    raw: bytes = b""
-    retry: Retry | None = None
-    provider_data: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    new_session: NewSession | None = None
-    earlier_items: Sequence[NewItem] = ()
-    inputs: Sequence[int] = ()
-
-    def in_new_session(self, session: NewSession, earlier_items: Sequence[NewItem]) -> SentRequest:
-        """Return the request of a turn that begins a session."""
-        return replace(self, new_session=session, earlier_items=earlier_items)
-
-    def new_response(self, actor: Actor, model: str) -> NewResponse:
-        """Return the response that this request starts."""
-        needs_caller = bool(self.provider_data)
-        new = NewResponse(ids.new_key(), self.raw, model=model, retry=self.retry)
-        return replace(new, needs_caller=needs_caller, actor=actor)
-
-    def first_run(self) -> tuple[int, int] | None:
-        """Return the turn and the number of the response that an earlier request with the same retry key started."""
-        return retries.first_run(self.retry) if self.retry else None
 
 
 @dataclass(frozen=True, slots=True)

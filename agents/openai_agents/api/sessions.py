@@ -18,7 +18,7 @@ from agents.base.api.parameters import AFTER, LIMIT, ORDER
 from agents.base.api.provider_data import provider_data
 from agents.base.api.views import Awaited, stream
 from agents.base.errors import Conflict, InvalidRequest, NotFound, RateLimited
-from agents.loop.service import SentRequest
+from agents.loop.sent_request import SentRequest
 from agents.openai_agents.api.base import OpenAIView, bounds, empty_list, parsed
 from agents.openai_agents.runner import inputs, streams
 from agents.openai_agents.runner import sessions as runner

@@ -15,7 +15,8 @@ from agents.base.reading import read
 from agents.loop.current_service import service
 from agents.loop.images import check_images
 from agents.loop.schemas.turns import CreateTurn
-from agents.loop.service import Answers, SentRequest
+from agents.loop.sent_request import SentRequest
+from agents.loop.service import Answers
 from agents.openai_agents.runner.configs import unavailable
 from agents.openai_agents.runner.sessions import agent_for_turn, content_of, messages_of
 from agents.openai_agents.schemas.sessions import (

@@ -23,7 +23,7 @@ from agents.openai_agents.store import sessions
 from agents.openai_agents.store.sessions import StoredSession
 from agents.openai_agents.wire import agents as agent_wire
 from agents.openai_agents.wire import items as item_wire
-from agents.openai_agents.wire.sessions import SessionHead, TurnOutline, session_json
+from agents.openai_agents.wire.sessions import SessionHead, TurnOfSession, session_json
 from agents.record.models.choices import TurnStatus
 from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import ContentItem, ImageData, ImageItem, TextItem, Url, UserMessage
@@ -200,11 +200,11 @@ def required_actions(turn: int) -> list[JSON]:
     ]
 
 
-def turn_head(row: StoredSession, turn: TurnSnapshot) -> TurnOutline:
+def turn_head(row: StoredSession, turn: TurnSnapshot) -> TurnOfSession:
     """Return a turn of a session without its steps."""
     agent = sessions.agent_of_turn(turn.key)
     agent_id = agent_id_of(row) if agent is None else agent_wire.agent_id(agent)
-    return TurnOutline(
+    return TurnOfSession(
         turn.key, turn.session, agent_id, turn.status, turn.started_at, turn.completed_at, turn.error, turn.usage
     )
 

@@ -62,7 +62,7 @@ class SessionHead:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnOutline:
+class TurnOfSession:
     """A turn without its steps, and the id that is shown for its agent. Times are microseconds."""
 
     key: int
@@ -123,7 +123,7 @@ def usage_json(usage: Usage) -> JSON | None:
     }
 
 
-def turn_json(turn: TurnOutline) -> JSON:
+def turn_json(turn: TurnOfSession) -> JSON:
     """Encode a turn."""
     status = TURN_STATUSES[turn.status]
     return {

@@ -17,7 +17,7 @@ from agents.openai_agents.wire import items as wire
 from agents.openai_agents.wire.open_items import TypedMessage, TypedReasoning
 from agents.openai_agents.wire.sessions import (
     SessionHead,
-    TurnOutline,
+    TurnOfSession,
     error_code,
     session_json,
     turn_id,
@@ -117,7 +117,7 @@ class SessionStream:
 
     def _send_turn(self, kind: str, status: str, **more: Any) -> None:
         usage = {"usage": usage_json(more["usage"])} if "usage" in more else {}
-        turn = TurnOutline(self._turn, self.head.key, self.agent_id, status, self._begun_at, **more)
+        turn = TurnOfSession(self._turn, self.head.key, self.agent_id, status, self._begun_at, **more)
         self.send_in_turn(kind, {"turn": turn_json(turn), **usage})
 
     def add_item(self, item: JSON) -> int:

@@ -19,7 +19,7 @@ from agents.loop import agent_names, model_names
 from agents.loop.caller_errors import errors_for_caller
 from agents.loop.current_service import service
 from agents.loop.inference.base import RelayEndpoint
-from agents.loop.service import SentRequest
+from agents.loop.sent_request import SentRequest
 from agents.record.store import retries
 from agents.record.store.agents import AgentRecord
 from agents.relay import store as completions

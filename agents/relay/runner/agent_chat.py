@@ -22,7 +22,8 @@ from agents.base.schemas.wire import JSON
 from agents.llama_stack.stream import error_status
 from agents.loop.current_service import service
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
-from agents.loop.service import SentRequest, Started
+from agents.loop.sent_request import SentRequest
+from agents.loop.service import Started
 from agents.record import live
 from agents.record.models.choices import TurnStatus
 from agents.record.schemas.content import ToolCall, ToolResponse, ToolResponseMessage, UserMessage, text_of
