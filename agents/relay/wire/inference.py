@@ -133,10 +133,12 @@ def completion_answer(answer: ReceivedAnswer) -> CompletionAnswer:
 
 async def chat_events(chunks: AsyncIterator[Chunk]) -> AsyncGenerator[bytes, None]:
     """Yield the events of a streamed chat as JSON; complete calls follow at the end, when they are known.
-    Raises ProviderError."""
-    answer = ReceivedAnswer()
-    yield _event("start", TextDelta(text=""))
+    Raises ProviderError: before the first event where the endpoint refuses at once."""
+    answer, has_begun = ReceivedAnswer(), False
     async for chunk in chunks:
+        if not has_begun:
+            yield _event("start", TextDelta(text=""))
+        has_begun = True
         delta = answer.add(chunk)
         if delta:
             yield _event("progress", delta)

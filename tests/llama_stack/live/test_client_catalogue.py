@@ -83,6 +83,12 @@ def test_inference_without_an_agent(client: LlamaStackClient) -> None:
     assert events[-1].stop_reason == "end_of_turn"
 
 
+def test_a_stream_that_cannot_begin_is_an_error(client: LlamaStackClient) -> None:
+    """Rather than a stream with an error in it, which the client takes for an event."""
+    with pytest.raises(NotFoundError, match="scripted has no model"):
+        client.inference.chat_completion(model_id="scripted/none", messages=[user("hello")], stream=True)
+
+
 def test_inference_calls_tools(client: LlamaStackClient) -> None:
     tool: Any = {
         "tool_name": "get_weather",
