@@ -39,7 +39,7 @@ def step_row(row: StepRow) -> str:
     facts = [
         f"step {ids.public(ids.Kind.STEP, row.id)}",
         f"no. {row.number + 1} of turn {ids.public(ids.Kind.TURN, row.turn_id)}",
-        " ".join(filter(None, (row.type, row.kind, one_line(row.name, NAME_CHARS)))),
+        " ".join(filter(None, (row.type, one_line(row.kind, NAME_CHARS), one_line(row.name, NAME_CHARS)))),
         _status(row.status, row.finish),
         *_times(row.started_at, row.duration_ms),
         _named("agent", row.agent_name),
