@@ -25,7 +25,11 @@ def _known(name: str) -> str:
 EventTypeName = Annotated[str, AfterValidator(_known), WithJsonSchema({"type": "string", "enum": list(BY_NAME)})]
 EventTypeNames = Annotated[list[EventTypeName], Field(min_length=1, max_length=MAX_NAMED)]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-EndpointUrl = Annotated[str, StringConstraints(min_length=1, max_length=MAX_URL)]
+EndpointUrl = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=MAX_URL),
+    WithJsonSchema({"type": "string", "format": "uri", "pattern": "^https?://", "maxLength": MAX_URL}),
+]
 
 
 class CreateWebhookEndpoint(Wire):
