@@ -86,12 +86,13 @@ class VectorStoreListView(ApiView):
 
 
 def _new(body: CreateVectorStore) -> NewStore:
-    default = service().providers.part(Library).embeddings.default
-    # what is not said is what the server's own model gives
-    default_dimension = 0 if default and not body.embedding_model else DEFAULT_DIMENSION
+    embeddings = service().providers.part(Library).embeddings
+    model = body.embedding_model or embeddings.default or KEYWORD
+    # what is not said is what the model gives
+    default_dimension = 0 if embeddings.resolve(model) else DEFAULT_DIMENSION
     return NewStore(
         name=body.name,
-        embedding_model=body.embedding_model or default or KEYWORD,
+        embedding_model=model,
         embedding_dimension=body.embedding_dimension or default_dimension,
         provider_id=body.provider_id or "builtin",
         metadata=body.metadata,

@@ -200,7 +200,7 @@ def _chunk_text(chunk: ChunkInput, where: str) -> str:
 def _own_embedding(db: VectorDBRecord, chunk: ChunkInput, where: str) -> bytes | None:
     if chunk.embedding is None:
         return None
-    if len(chunk.embedding) != db.embedding_dimension:
+    if db.embedding_dimension and len(chunk.embedding) != db.embedding_dimension:
         message = f"{where}.embedding: {db.embedding_dimension} numbers are needed, not {len(chunk.embedding)}."
         raise InvalidRequest(message, param=f"{where}.embedding")
     packed = vectors.pack(chunk.embedding)

@@ -492,3 +492,13 @@ def test_a_file_whose_server_dies_is_read_by_the_next_one(own_server: ServerProc
 
         eventually(lambda: status() == "completed", 60)
         assert client.files.retrieve(large.id).bytes == large.bytes
+
+
+def test_a_store_has_as_many_numbers_as_its_model_gives(guarded: ServerProcess) -> None:
+    with OpenAI(base_url=f"{guarded.base}/v1", api_key="none", max_retries=0) as client:
+        file = client.files.create(file=("kettles.txt", b"The kettle is blue."), purpose="assistants")
+        store = client.vector_stores.create(name="kb", extra_body={"embedding_model": "lab/embed"})
+        added = client.vector_stores.files.create_and_poll(file.id, vector_store_id=store.id)
+        assert (added.status, added.last_error) == ("completed", None)
+        [hit] = client.vector_stores.search(store.id, query="anything").data
+        assert hit.file_id == file.id
