@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AliasChoices, Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from agents.base.schemas.wire import Wire, at_most, null_is
@@ -117,11 +117,15 @@ class ChunkInput(Wire):
     embedding: list[float] | None = Field(default=None, max_length=16_384)
 
 
+NamedDB = Annotated[Name, Field(validation_alias=AliasChoices("vector_db_id", "vector_store_id"))]
+"""A database by its name; clients of Llama Stack 0.4 and later say ``vector_store_id``."""
+
+
 class VectorInsert(Wire):
     """``ttl_seconds`` is refused: chunks stay until their document or database is deleted, and who
     counts on their expiry must know."""
 
-    vector_db_id: Name
+    vector_db_id: NamedDB
     chunks: list[ChunkInput] = Field(max_length=10_000)
     ttl_seconds: int | None = None
 
@@ -134,7 +138,7 @@ class VectorInsert(Wire):
 
 
 class VectorQuery(Wire):
-    vector_db_id: Name
+    vector_db_id: NamedDB
     query: Content
     params: Annotated[SearchParams, null_is(SearchParams())] = SearchParams()
 

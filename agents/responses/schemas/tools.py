@@ -71,13 +71,13 @@ def _require_address(schema: dict[str, Any]) -> None:
 
 
 class McpToolParam(Wire):
-    """An MCP server. ``headers`` and ``authorization`` are for this request only: they are never stored and
-    never returned."""
+    """An MCP server. ``server_label`` may be the name of a group of tools, as in ``mcp::orders``: Llama Stack's agents
+    use that. ``headers`` and ``authorization`` are for this request only: they are never stored and never returned."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, json_schema_extra=_require_address)
 
     type: Literal["mcp"]
-    server_label: str = Field(min_length=1, max_length=64, pattern=r"^[a-zA-Z][a-zA-Z0-9_-]*$")
+    server_label: str = Field(min_length=1, max_length=64, pattern=r"^([a-zA-Z]+::)?[a-zA-Z][a-zA-Z0-9_-]*$")
     server_url: str | None = None
     connector_id: str | None = None
     server_description: str | None = None

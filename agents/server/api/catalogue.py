@@ -72,6 +72,7 @@ def _shields() -> Sequence[str]:
 
 _OTHERS = (
     ("knowledge", "vector_io", "builtin", "inline::builtin"),
+    ("knowledge", "files", "builtin", "inline::builtin"),
     ("tools", "tool_runtime", "builtin", "inline::builtin"),
     ("tools", "tool_runtime", "model-context-protocol", "remote::model-context-protocol"),
     ("tools", "tool_runtime", "function", "inline::function"),

@@ -141,3 +141,17 @@ def test_no_documents_are_no_trouble(road: Road) -> None:
     assert road.post("vector-io/insert", {**INSERT, "chunks": []}).status_code == 204
     assert road.post("tool-runtime/rag-tool/query", {**RAG, "vector_db_ids": []}).json()["content"] is None
     assert road.post("vector-io/query", {**QUERY, "query": ""}).json() == {"chunks": [], "scores": []}
+
+
+def test_newer_clients_call_a_database_a_vector_store(road: Road) -> None:
+    assert road.post("vector-io/insert", {"vector_store_id": "kb", "chunks": INSERT["chunks"]}).status_code == 204
+    found = road.post("vector-io/query", {"vector_store_id": "kb", "query": "kettle"}).json()
+    assert [chunk["content"] for chunk in found["chunks"]] == ["kettle"]
+    refused = road.post("vector-io/query", {"query": "kettle"})
+    assert (refused.status_code, refused.json()["error"]["param"]) == (400, "vector_db_id")
+
+
+def test_an_embedding_of_ones_own_may_have_any_length_where_none_was_said(road: Road) -> None:
+    store = road.post("vector_stores", {"name": "kb", "embedding_model": "scripted/embed"}).json()["id"]
+    chunk = {"content": "kettle", "metadata": {}, "embedding": [0.5, 0.5, 1.0]}
+    assert road.post("vector-io/insert", {"vector_db_id": store, "chunks": [chunk]}).status_code == 204

@@ -175,7 +175,7 @@ def test_shields(client: LlamaStackClient) -> None:
 def test_providers(client: LlamaStackClient) -> None:
     providers = client.providers.list()
 
-    apis = {"inference", "safety", "vector_io", "tool_runtime", "telemetry", "agents"}
+    apis = {"inference", "safety", "vector_io", "files", "tool_runtime", "telemetry", "agents"}
     assert apis <= {one.api for one in providers}
     unwell = {one.provider_id: one.health for one in providers if one.health["status"] != "OK"}
     assert set(unwell) <= {"code-interpreter"}, "only the sandbox may be missing on a machine"

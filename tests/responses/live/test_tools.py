@@ -76,6 +76,13 @@ def test_a_server_is_listed_and_called(client: OpenAI, mcp: McpProcess) -> None:
     assert client.responses.retrieve(response.id).output == response.output
 
 
+def test_a_label_may_be_the_name_of_a_group(client: OpenAI, mcp: McpProcess) -> None:
+    tool: Any = offered(mcp, server_label="mcp::lab", allowed_tools=["get_boiling_point"])
+    response = client.responses.create(model=MODEL, input=BOIL, tools=[tool])
+    assert kinds(response) == ["mcp_list_tools", "mcp_call", "message"]
+    assert response.output[1].server_label == "mcp::lab"  # type: ignore[union-attr]  # a call
+
+
 def test_its_events_come_one_item_after_the_other(client: OpenAI, mcp: McpProcess) -> None:
     tool: Any = offered(mcp)
     twice = script(
