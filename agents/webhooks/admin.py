@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from agents.base import ids
+from agents.base import ids, redaction
 from agents.base.access import Actor
 from agents.base.ids import Kind
 from agents.uikit.admin import cell_html
@@ -77,7 +77,7 @@ class WebhookEndpointAdmin(TimestampColumns, OwnershipColumns, StoreAdmin):
 
     @admin.display(description=_("URL"))
     def address(self, endpoint: WebhookEndpoint) -> str:
-        return cell_html.text_cell(endpoint.url)
+        return cell_html.text_cell(redaction.redacted_url(endpoint.url))
 
     @admin.display(description=_("events"))
     def events(self, endpoint: WebhookEndpoint) -> str:

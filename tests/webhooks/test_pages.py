@@ -169,6 +169,16 @@ def test_who_may_only_look_gets_no_forms(
     assert client.post("/webhooks/", form(receiver)).status_code == 403
 
 
+def test_keys_in_a_url_are_not_shown(browser: Client, boss: Browser, owner: Actor) -> None:
+    url = "http://127.0.0.1:9/hook?token=" + "kanarie7f3a9b2c"
+    made, _ = endpoints.create(owner, name="mine", url=url, event_types=["turn.failed"])
+    for text in (shown(browser.get("/webhooks/")), boss.read("/admin/agents/webhookendpoint/")):
+        assert "127.0.0.1:9/hook" in text
+        assert "kanarie7f3a9b2c" not in text
+    head = shown(browser.get(f"/webhooks/{made.public_id}/")).partition("</header>")[0]
+    assert "kanarie7f3a9b2c" not in head
+
+
 @pytest.mark.parametrize("language", ["de", "fr"])
 def test_it_speaks_the_readers_language(language: str, browser: Client, owner: Actor, registered: Registered) -> None:
     endpoint, _ = registered(owner)

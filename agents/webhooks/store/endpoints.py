@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import F
 
-from agents.base import ids
+from agents.base import ids, redaction
 from agents.base.access import Action, Actor, require
 from agents.base.errors import InvalidRequest, NotFound
 from agents.base.store import keyset, scopes, sealed
@@ -51,6 +51,11 @@ class EndpointRecord:
     @property
     def public_id(self) -> str:
         return ids.openai(ids.Kind.WEBHOOK_ENDPOINT, self.key)
+
+    @property
+    def shown_url(self) -> str:
+        """The URL without the keys in it."""
+        return redaction.redacted_url(self.url)
 
 
 @dataclass(frozen=True, slots=True)
