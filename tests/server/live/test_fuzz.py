@@ -58,7 +58,7 @@ UNSAID = {
     r"either after or before, not both|give exactly one of": "parameters of a query know nothing of each other",
     r"with the outcome 'result', and only then": "fields that go together",
     r"^mcp_endpoint: ": "JSON in a text",
-    r"^url: This URL is refused": "where a URL may lead, and whether it leads anywhere, is looked up",
+    r"^[a-z.0-9]+: This URL is refused": "where a URL may lead, and whether it leads anywhere, is looked up",
     r"^format: ": "in a form, and the formats are those that the server can tell",
     r"^(whole|fields|bom): |parquet": "what may be exported depends on the other parameters",
     r"this server has no |not available on this server": "depends on what the server has",
