@@ -54,8 +54,6 @@ def create(actor: Actor, body: CreateAgentSession) -> int:
     _check(body)
     if body.vault_ids:
         raise unavailable("vault_ids", "vaults")
-    if not body.input:
-        raise missing("input")
     settings = {"prompt_cache_options": body.prompt_cache_options.model_dump()} if body.prompt_cache_options else {}
     shared: dict[str, Any] = {
         "metadata": msgspec.json.encode(body.metadata or {}).decode(),

@@ -60,10 +60,13 @@ class SessionSettings(Params):
 
 
 class CreateAgentSession(SessionSettings):
+    """A new session, with the agent of ``agent_id``, or with ``agent`` alone, which needs a model then. Without an
+    environment a session begins with a turn."""
+
     environment: EnvironmentParams
+    input: Annotated[str, Field(min_length=1)] | Annotated[list[UserInput], Field(min_length=1)]
     agent: AgentFields | None = None
     agent_id: str | None = None
-    input: str | list[UserInput] | None = None
     stream: bool | None = None
     stream_options: SessionStreamOptions | None = None
     vault_ids: list[str] | None = None

@@ -62,6 +62,7 @@ UNSAID = {
     r"^format: ": "in a form, and the formats are those that the server can tell",
     r"^(whole|fields|bom): |parquet": "what may be exported depends on the other parameters",
     r"this server has no |not available on this server": "depends on what the server has",
+    r"^Missing required parameter: 'agent": "an agent is named, or given with its model",
     r"server_url: |URL": "what a URL is, no pattern says",
     r"takes texts, not tokens|^model: |^provider_id: |have no embedding here": "depends on what the server has",
     r"more than half of": "a number that depends on another",
