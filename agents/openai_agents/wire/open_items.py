@@ -23,10 +23,11 @@ class TypedMessage:
         self.item_id: str = item["id"]
         self._place = {"item_id": self.item_id, "output_index": stream.add_item(item), "content_index": 0}
         stream.send_in_turn("content_part.added", {**self._place, "part": wire.output_text("")})
+        self._head = stream.delta_head("output_text.delta", self._place)
 
     def add_text(self, text: str) -> None:
         self._text.append(text)
-        self._stream.send_in_turn("output_text.delta", {**self._place, "delta": text})
+        self._stream.send_delta(self._head, text)
 
     def close(self, status: str, item: JSON | None = None) -> None:
         """End it with its final form; without one as it was typed."""
@@ -49,10 +50,11 @@ class TypedReasoning:
         self.item_id: str = item["id"]
         self._place = {"item_id": self.item_id, "output_index": stream.add_item(item), "summary_index": 0}
         stream.send_in_turn("reasoning_summary_part.added", {**self._place, "part": _summary("")})
+        self._head = stream.delta_head("reasoning_summary_text.delta", self._place)
 
     def add_text(self, text: str) -> None:
         self._text.append(text)
-        self._stream.send_in_turn("reasoning_summary_text.delta", {**self._place, "delta": text})
+        self._stream.send_delta(self._head, text)
 
     def close(self, status: str, item: JSON | None = None) -> None:
         """End it with its final form; without one as it was typed."""

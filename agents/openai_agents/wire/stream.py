@@ -42,6 +42,7 @@ from agents.record.schemas.events import (
 
 JSON = dict[str, Any]
 TURN = "agent.session.turn"
+_encode = msgspec.json.encode
 
 
 class SessionStream:
@@ -53,7 +54,7 @@ class SessionStream:
         self.ended = 0
         self._turn = 0
         self._after = -1
-        self._event = ""
+        self._event = self._event_prefix = ""
         self._frames_of_event = 0
         self._is_silent = False
         self._out: list[bytes] = []
@@ -74,6 +75,7 @@ class SessionStream:
     def begin_turn(self, turn: int, after: int = -1) -> None:
         """Go over to another turn; of its events up to number ``after`` no frames are sent."""
         self._turn, self._after = turn, after
+        self._event_prefix = f"{ids.part('evt', ids.Kind.TURN, turn)}_"
         self._begun_at = self._item_count = 0
         self._indexes, self._waiting = {}, {}
         self._open_item, self._held_calls, self._resumes = None, [], False
@@ -95,17 +97,31 @@ class SessionStream:
 
     def _mark(self, cursor: str, is_silent: bool) -> None:
         """Number the frames that follow, of one entry."""
-        self._event = f"{ids.part('evt', ids.Kind.TURN, self._turn)}_{cursor}"
+        self._event = f"{self._event_prefix}{cursor}"
         self._frames_of_event, self._is_silent = 0, is_silent
 
     # ---------------------------------------------------------------------------------------- frames
 
     def send(self, kind: str, fields: JSON) -> None:
         """Append a frame."""
-        number, self._frames_of_event = self._frames_of_event, self._frames_of_event + 1
+        event_id = self._next_id()
         if not self._is_silent:
-            event_id = f"{self._event}_{number}" if number else self._event
-            self._out.append(sse.frame(msgspec.json.encode({"type": kind, "event_id": event_id, **fields})))
+            self._out.append(sse.frame(_encode({"type": kind, "event_id": event_id, **fields})))
+
+    def _next_id(self) -> str:
+        number, self._frames_of_event = self._frames_of_event, self._frames_of_event + 1
+        return f"{self._event}_{number}" if number else self._event
+
+    def delta_head(self, kind: str, fields: JSON) -> bytes:
+        """Encode what the frames of an item's deltas share, once: there is one for every token."""
+        place = {"session_id": self.head.id, "turn_id": turn_id(self._turn), **fields}
+        return b'data: {"type":"%b.%b",%b,"delta":' % (TURN.encode(), kind.encode(), _encode(place)[1:-1])
+
+    def send_delta(self, head: bytes, text: str) -> None:
+        """Append the frame of a delta."""
+        event_id = self._next_id()
+        if not self._is_silent:
+            self._out.append(b'%b%b,"event_id":"%b"}\n\n' % (head, _encode(text), event_id.encode()))
 
     def send_in_turn(self, kind: str, fields: JSON) -> None:
         """Append a frame of the turn."""
