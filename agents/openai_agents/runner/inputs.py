@@ -27,11 +27,11 @@ from agents.openai_agents.schemas.sessions import (
     ToolResultEvent,
 )
 from agents.openai_agents.store import sessions
-from agents.openai_agents.store.sessions import StoredSession
+from agents.openai_agents.store.sessions import StoredSession, TurnPlace
 from agents.openai_agents.wire.items import NOT_APPROVED, SAID, step_item_id
 from agents.record import live
 from agents.record.models.choices import TurnStatus
-from agents.record.schemas.content import Content, ToolResponse, UserMessage
+from agents.record.schemas.content import Content, ToolResponse, TurnMessage, UserMessage
 from agents.record.store import inputs, read_turns, turns
 from agents.record.store import sessions as session_store
 from agents.record.store.inputs import NewInput, Repeated, TurnOver
@@ -131,7 +131,7 @@ def _try_to_deliver(actor: Actor, row: StoredSession, batch: _Batch, sent: SentR
     place = sessions.newest_turn(row.key)
     answers = _new_answers(actor, row, batch.answers)
     if place is None or place.is_over:
-        return _start(actor, row, batch.messages, sent) if batch.messages else True
+        return _start(actor, row, place, batch.messages, sent) if batch.messages else True
     agent_for_turn(actor, row)  # what comes too late for this turn begins one of its own
     new = [*answers, *(NewInput(inputs.message_json(message)) for message in batch.messages)]
     try:
@@ -145,17 +145,21 @@ def _try_to_deliver(actor: Actor, row: StoredSession, batch: _Batch, sent: SentR
     return True
 
 
-def start(actor: Actor, row: StoredSession, messages: Sequence[UserMessage], sent: SentRequest) -> int:
+def start(actor: Actor, row: StoredSession, messages: Sequence[TurnMessage], sent: SentRequest) -> int:
     """Begin the first turn of a session; returns its key."""
     body = CreateTurn.model_validate({"messages": []}).model_copy(update={"messages": list(messages)})
     return service().start_turn(actor, agent_for_turn(actor, row), row.key, body, sent).turn
 
 
-def _start(actor: Actor, row: StoredSession, messages: Sequence[UserMessage], sent: SentRequest) -> bool:
+def _start(
+    actor: Actor, row: StoredSession, last: TurnPlace | None, messages: Sequence[UserMessage], sent: SentRequest
+) -> bool:
+    """Begin a turn with messages, after those that came too late for the ``last`` one."""
+    left = inputs.messages_of(last.key) if last is not None else []
     try:
-        start(actor, row, messages, sent)
+        start(actor, row, [*(one.message for one in left), *messages], replace(sent, inputs=[one.key for one in left]))
     except Conflict as conflict:
-        if conflict.code != "conversation_locked":
+        if conflict.code not in ("conversation_locked", "input_taken"):
             raise
         return False  # another turn has begun: they join it
     return True

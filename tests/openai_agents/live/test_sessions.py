@@ -10,6 +10,7 @@ import pytest
 from openai import BadRequestError, ConflictError, NotFoundError, OpenAI
 from pydantic import BaseModel
 
+from tests.support.depth import deep
 from tests.support.live.agents_api import (
     CANCEL,
     MODEL,
@@ -172,6 +173,29 @@ def test_a_stream_goes_on_over_turns(openai_client: OpenAI) -> None:
     assert events[0].type == "agent.session.turn.created"
 
 
+def test_a_stream_ends_with_its_session(openai_client: OpenAI) -> None:
+    talk = Talk.begin(openai_client, "say One.")
+    talk.until("idle")
+    with talk.watched() as watcher:
+        talk.sessions.delete(talk.id)
+        eventually(lambda: watcher.is_over)
+
+
+def test_images_are_items_and_reach_the_model(openai_client: OpenAI, held: HeldModel) -> None:
+    question, image = held.hold(), "data:image/png;base64,iVBORw0KGgo="
+    parts = [{"type": "input_text", "text": question.question}, {"type": "input_image", "image_url": image}]
+    question.end("A dot.")
+    given: Any = [{"role": "user", "content": parts}]
+    made = openai_client.beta.agents.sessions.create(agent=agent(model="held/held"), environment=NONE, input=given)
+    talk = Talk(openai_client, made.id)
+    talk.until("idle")
+    assert [part.to_dict() for part in talk.items()[0].content] == parts
+    assert question.asked[0][-1]["content"][1]["image_url"]["url"] == image
+    refused = {"type": "input_image", "image_url": "file:///etc/passwd"}
+    with pytest.raises(BadRequestError):
+        talk.send({"type": "agent.session.input.message", "input": [{"role": "user", "content": [refused]}]})
+
+
 def test_a_failed_turn_leaves_the_session_usable(openai_client: OpenAI) -> None:
     talk = Talk.begin(openai_client, "say One.")
     talk.until("idle")
@@ -247,7 +271,7 @@ def test_handlers_answer_at_once(openai_client: OpenAI) -> None:
     talk = Talk.begin(openai_client, "say Hi.", agent=agent(TIME))
     talk.until("idle")
     handlers: Any = {"get_time": lambda arguments: f"noon in {arguments['zone']}"}
-    for _ in range(10):
+    for _ in range(deep(10, 100)):
         with talk.sessions.stream(talk.id, input=script(CALL, "then", "say Noon."), tool_handlers=handlers) as stream:
             assert stream.get_final_result().output_text == "Noon."
 
@@ -299,6 +323,17 @@ def test_a_key_is_taken_once(openai_client: OpenAI) -> None:
         talk.send(message(script("say Three.")), idempotency_key="k" * 256)
     with pytest.raises(BadRequestError):
         talk.send(message(script("say Three.")), idempotency_key="k" * 257)
+
+
+def test_a_session_is_created_once_for_a_key(openai_client: OpenAI) -> None:
+    given: Any = {"agent": agent(), "environment": NONE, "input": script("say One.")}
+    key: Any = {"Idempotency-Key": f"of {uuid.uuid4()}"}
+    sessions = openai_client.beta.agents.sessions
+    first = sessions.create(**given, extra_headers=key)
+    assert sessions.create(**given, extra_headers=key).id == first.id
+    with pytest.raises(ConflictError):
+        sessions.create(**{**given, "input": "Other"}, extra_headers=key)
+    assert sessions.create(**given).id != first.id
 
 
 # ------------------------------------------------------------------------------------------- cancel

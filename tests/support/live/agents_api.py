@@ -118,6 +118,11 @@ class Watcher:
     def __exit__(self, *_: object) -> None:
         self._stream.close()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the server has ended the stream."""
+        return not self._thread.is_alive()
+
     def until(self, kind: str, count: int = 1) -> list[Any]:
         """The events, once so many of a kind have come."""
         wanted = f"agent.session.{kind}"
