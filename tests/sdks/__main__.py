@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.sdks import environments, facts, trial
-from tests.sdks.environments import CannotInstall
-from tests.sdks.trial import Expected, ProgramFailed, Seen
+from tests.sdks import facts, trial
+from tests.sdks.trial import HERE, Expected, ProgramFailed, Seen
 from tests.support.live.process import running
+from tests.support.live.program_environments import CannotInstall, Program, programs
 
 
 @dataclass
 class Outcome:
     """What came of one SDK: ``wrong`` is empty where all is as expected, ``excused`` tells what it does not say."""
 
-    name: str
+    sdk: Program
     seen: Seen = field(default_factory=lambda: Seen([], []))
     wrong: list[str] = field(default_factory=list)
     excused: list[str] = field(default_factory=list)
@@ -29,8 +29,7 @@ class Outcome:
     def row(self) -> str:
         steps = sum(len(turn.steps) for turn in self.seen.turns)
         verdict = "DIFFERS" if self.wrong else "as expected"
-        version = environments.version(self.name)
-        cells = f"{self.name:<28}{version:<52}{len(self.seen.turns):>5}{steps:>6}"
+        cells = f"{self.sdk.name:<28}{self.sdk.version:<52}{len(self.seen.turns):>5}{steps:>6}"
         return f"{cells}  {verdict:<12}{self.seconds:>6.1f} s"
 
 
@@ -39,12 +38,12 @@ def say(line: str = "") -> None:
     sys.stdout.flush()
 
 
-def tried(name: str) -> Outcome:
+def tried(sdk: Program) -> Outcome:
     """An SDK, tried; whatever happens is told in the outcome."""
-    began, outcome = time.monotonic(), Outcome(name)
+    began, outcome = time.monotonic(), Outcome(sdk)
     try:
-        command = environments.command(name)
-        with tempfile.TemporaryDirectory(prefix=f"sdk-{name}-") as folder:
+        command = sdk.command()
+        with tempfile.TemporaryDirectory(prefix=f"sdk-{sdk.name}-") as folder:
             _try(command, outcome, Path(folder))
     except (CannotInstall, ProgramFailed, AssertionError) as error:
         outcome.wrong.append(f"{type(error).__name__}: {error}")
@@ -53,7 +52,7 @@ def tried(name: str) -> Outcome:
 
 
 def _try(command: list[str], outcome: Outcome, folder: Path) -> None:
-    expected = Expected.of(outcome.name)
+    expected = Expected.of(outcome.sdk.name)
     with running(folder) as server:
         trial.run(command, expected, server, folder)
         outcome.seen = trial.seen(server, expected, _enough(expected))
@@ -79,14 +78,14 @@ def _wrong(expected: Expected, seen: Seen) -> Iterator[str]:
 
 
 def main(chosen: list[str]) -> int:
-    known = environments.names()
-    if unknown := set(chosen) - set(known):
+    known = programs(HERE, "sdk")
+    if unknown := set(chosen) - known.keys():
         say(f"There is no {', '.join(sorted(unknown))}. There are: {', '.join(known)}.")
         return 2
     outcomes = []
     say(f"{'SDK':<28}{'version':<52}{'turns':>5}{'steps':>6}  {'verdict':<12}{'time':>8}")
     for name in chosen or known:
-        outcomes.append(tried(name))
+        outcomes.append(tried(known[name]))
         say(outcomes[-1].row())
         for line in outcomes[-1].wrong:
             say(f"    {line}")

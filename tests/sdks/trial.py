@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.sdks import page
-from tests.sdks.environments import HERE
 from tests.support.live.caller import Caller, script
 from tests.support.live.process import KEPT, ServerProcess
 
+HERE = Path(__file__).resolve().parent
 MODEL = "scripted/fast"
 RUN_S, WAIT_S, LOOK_S = 120, 15.0, 0.2
 CITIES = ("Paris", "Atlantis")
