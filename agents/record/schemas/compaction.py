@@ -43,10 +43,19 @@ def compaction_item(summary: str) -> bytes:
 def after_compaction(history: Sequence[bytes]) -> Sequence[bytes]:
     """Return the messages that a model is shown of a history: all, where it has no summary; else what people said
     before the last one, that summary, and all after it."""
-    last = next((at for at in range(len(history) - 1, -1, -1) if history[at].startswith(_MARK)), None)
+    last = _last_summary(history)
     if last is None:
         return history
     return [*_latest_of_people(history[:last]), _summary_message(history[last]), *history[last + 1 :]]
+
+
+def from_summary(history: Sequence[bytes]) -> Sequence[bytes]:
+    """Return the messages of a history from its last summary on; all, where it has none."""
+    return history[_last_summary(history) or 0 :]
+
+
+def _last_summary(history: Sequence[bytes]) -> int | None:
+    return next((at for at in range(len(history) - 1, -1, -1) if history[at].startswith(_MARK)), None)
 
 
 def _latest_of_people(history: Sequence[bytes]) -> list[bytes]:

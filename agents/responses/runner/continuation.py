@@ -4,21 +4,26 @@ Clients that keep the history themselves send all of it again with each request.
 the messages of a stored turn, the request continues that turn, or its session, so that the log shows one
 conversation instead of one per request. The turn is found by the last item in the input that a model made, or, where
 clients give items ids of their own, by the name that they have for the conversation.
+
+A client that has let its history be summed up sends what it has kept of it, and the summary. In the log that goes on in
+the same session, if all from the summary on is as it is there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.base import ids
 from agents.base.access import Actor
 from agents.record.models.choices import Api, TurnStatus
-from agents.record.schemas.chat import paired_history
+from agents.record.schemas.compaction import from_summary
 from agents.record.schemas.items import joined_calls
 from agents.record.store import history
+from agents.record.store.history import NewItem
 from agents.responses.runner.input import ParsedInput, ResponseTarget, parse_input
-from agents.responses.schemas.input_items import ApprovalRequestItem, ClientCallItem, FunctionCallItem
+from agents.responses.schemas.input_items import ClientCallItem, CompactionItem, FunctionCallItem
 from agents.responses.store import responses
 from agents.responses.store.responses import ResponseRecord
 
@@ -26,19 +31,49 @@ THREAD = "thread"
 """Key in the metadata of turns: the name that a client has for the conversation."""
 
 
-def find_continuation(
-    actor: Actor, parsed: ParsedInput, *, api: Api = Api.RESPONSES, thread: str = ""
-) -> tuple[ResponseTarget, ParsedInput] | None:
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A whole history as it was sent: its messages up to the last item that a model made, and what is new after it."""
+
+    item: Any
+    messages: Sequence[bytes]
+    new: ParsedInput
+
+    @property
+    def is_summed_up(self) -> bool:
+        return len(from_summary(self.messages)) < len(self.messages)
+
+
+def find_continuation(actor: Actor, parsed: ParsedInput) -> tuple[ResponseTarget, ParsedInput] | None:
     """Return the target of a request that names none, and the new part of its input; None if it continues
     nothing."""
-    position = _last_output_item(parsed.items)
-    if position is None or position + 1 == len(parsed.items):
+    sent = _sent(parsed)
+    if sent is None or not sent.new.items:
         return None
-    record = _response_of(actor, parsed.items[position], api, thread)
-    asks = isinstance(parsed.items[position], ApprovalRequestItem)
-    if record is None or record.is_live or not _matches_history(parsed, position + 1, record.key, asks=asks):
+    record = _of_item(actor, sent.item, Api.RESPONSES)
+    if record is None or record.is_live or joined_calls(sent.messages) != joined_calls(history.up_to(record.key)):
         return None
-    return target_after(record), parse_input(parsed.items[position + 1 :], parsed.readable[position + 1 :])
+    return target_after(record), sent.new
+
+
+def find_unstored(
+    actor: Actor, parsed: ParsedInput, *, earlier: Sequence[NewItem], thread: str
+) -> tuple[ResponseTarget, ParsedInput] | None:
+    """Do the same among what is not to be stored, for input after the items ``earlier`` of a client that has
+    ``thread`` as its name for the conversation."""
+    sent = _sent(parsed, earlier)
+    if sent is None or not (sent.new.items or isinstance(sent.item, CompactionItem)):
+        return None
+    record = _of_item(actor, sent.item, Api.UNSTORED)
+    if record is None and thread:
+        record = responses.last_unstored(actor, f"{THREAD}={thread}")
+    if record is None or record.is_live:
+        return None
+    stored = history.up_to(record.key)
+    if joined_calls(from_summary(sent.messages)) != joined_calls(from_summary(stored)):
+        return None
+    shown = sent.messages if sent.is_summed_up else ()
+    return replace(target_after(record), shown=shown), sent.new
 
 
 def target_after(record: ResponseRecord) -> ResponseTarget:
@@ -47,32 +82,23 @@ def target_after(record: ResponseRecord) -> ResponseTarget:
     return ResponseTarget(record.session, after=record, waiting_turn=record.turn if waits else None)
 
 
-def _last_output_item(items: Sequence[object]) -> int | None:
-    """Return the position of the last item that is a model's message or call, or asks for the approval of one."""
-    for position in range(len(items) - 1, -1, -1):
-        item = items[position]
-        if (
-            isinstance(item, FunctionCallItem | ClientCallItem | ApprovalRequestItem)
-            or getattr(item, "role", "") == "assistant"
-        ):
-            return position
+def _sent(parsed: ParsedInput, earlier: Sequence[NewItem] = ()) -> _Sent | None:
+    """Return a history after the items ``earlier``; None where no model has made any of its items."""
+    for position in range(len(parsed.items) - 1, -1, -1):
+        if _is_output(parsed.items[position]):
+            rows = [*earlier, *parsed.rows[: position + 1]]
+            new = parse_input(parsed.items[position + 1 :], parsed.readable[position + 1 :])
+            return _Sent(parsed.items[position], history.messages(row.body for row in rows), new)
     return None
 
 
-def _response_of(actor: Actor, item: Any, api: Api, thread: str) -> ResponseRecord | None:
-    """Return the response that an item may be of."""
+def _is_output(item: Any) -> bool:
+    """Whether a model has made an item: a message, a call or a summary."""
+    is_message = getattr(item, "role", "") == "assistant"
+    return is_message or isinstance(item, FunctionCallItem | ClientCallItem | CompactionItem)
+
+
+def _of_item(actor: Actor, item: Any, api: Api) -> ResponseRecord | None:
+    """Return the response that an item is of, going by its id."""
     step = ids.parse_part(ids.Kind.STEP, item.id) if item.id else None
-    if step is not None and (record := responses.of_step(actor, step, api)) is not None:
-        return record
-    return responses.last_unstored(actor, f"{THREAD}={thread}") if thread and api == Api.UNSTORED else None
-
-
-def _matches_history(parsed: ParsedInput, count: int, response: int, *, asks: bool) -> bool:
-    """Whether the first ``count`` items are exactly the history up to the end of a response; of one that ``asks`` for
-    approvals, without the calls: a client knows them by other ids."""
-    rows = parsed.rows[:count]
-    if not asks:
-        return joined_calls([row.body for row in rows if row.body]) == joined_calls(history.up_to(response))
-    pairs = zip(parsed.items[:count], rows, strict=True)
-    said = [row.body for item, row in pairs if row.body and not isinstance(item, ApprovalRequestItem)]
-    return joined_calls(history.messages(said)) == joined_calls(paired_history(history.up_to(response)))
+    return None if step is None else responses.of_step(actor, step, api)

@@ -51,13 +51,15 @@ OUTPUT_ITEMS = (FunctionOutputItem, ClientOutputItem)
 class ResponseTarget:
     """The target of a response: its session (None: a new one), the response it continues, and the turn that
     waits for its client there, if any. ``earlier`` are the first items of a new session: a response that
-    leaves its conversation copies the conversation's items, and adds nothing to it."""
+    leaves its conversation copies the conversation's items, and adds nothing to it. ``shown`` is the history that the
+    model is shown where that is not its session's: a client that has let its own be summed up chooses what stays."""
 
     session: int | None = None
     conversation: str | None = None
     after: ResponseRecord | None = None
     waiting_turn: int | None = None
     earlier: Sequence[NewItem] = ()
+    shown: Sequence[bytes] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,12 @@ MAX_THREAD = 512
 def continued(request: ResponseRequest, parsed: ParsedInput) -> tuple[ResponseTarget, ParsedInput] | None:
     """Return the target in the log of a request, and the new part of its input; None where it continues nothing that
     is kept."""
-    if request.earlier is not None:
-        target = _target_on_socket(request)
-        return None if target is None else (target, parsed)
-    if request.body.previous_response_id is not None or request.body.conversation_id is not None:
+    if request.earlier is not None and (target := _target_on_socket(request)) is not None:
+        return target, parsed
+    if request.earlier is None and (request.body.previous_response_id or request.body.conversation_id) is not None:
         return None
-    return continuation.find_continuation(request.actor, parsed, api=Api.UNSTORED, thread=_thread(request))
+    earlier = request.earlier or ()  # on a socket a client may have sent the beginning of its history before
+    return continuation.find_unstored(request.actor, parsed, earlier=earlier, thread=_thread(request))
 
 
 def _target_on_socket(request: ResponseRequest) -> ResponseTarget | None:

@@ -84,7 +84,7 @@ def _resume_or_start(
         answers = input.client_answers(parsed, pending, required=target.after is not None)
         if answers is not None:
             return _resume(service, request, target, turn_target, parsed, answers)
-    if not parsed.messages and not (request.body.sums_up_only and _has_history(target)):
+    if not parsed.messages and not (target.shown or (request.body.sums_up_only and _has_history(target))):
         raise InvalidRequest("input: there is nothing in it that a model could answer.", param="input")
     return _start(service, request, target, parsed)
 
@@ -232,6 +232,8 @@ def _history(target: ResponseTarget, session: int, first_item: int | None, parse
     """Return the history before a turn: the path to the response it continues, or its full session. After
     deletions only complete pairs of call and answer remain in it."""
     after, answered_calls = target.after, {output.called for output in parsed.outputs}
+    if target.shown:
+        return paired_history(target.shown, answered_calls)
     if target.session is None:
         return paired_history(history.messages(item.body for item in target.earlier), answered_calls)
     if after is not None and (after.branched or not after.ends_its_session):
@@ -267,7 +269,7 @@ def _resume(
         messages=answers.other_input.messages,
     )
     run = response_run(service, request, turn_target.key, turn_target.session, answers.other_input.messages)
-    messages = MESSAGES.validate_json(value.input_messages)
+    messages = [] if target.shown else MESSAGES.validate_json(value.input_messages)
     run = replace(run, resume=resume, input_messages=messages, trace=tracing.parse(value.traceparent))
     loop, head = Loop(run), new_head(request, target.conversation)
     opening = loop.open()
@@ -277,11 +279,14 @@ def _resume(
     )
     with service.place(request.actor, turn_target.agent, needs_caller=_needs_caller(request)) as place:
         turn_ref = start_turn.resume_turn(resumption, place.owner)
-        service.run_response(request.actor, loop, turn_ref, opening, partial(_earlier_items, turn_target.key), place)
+        earlier = partial(_earlier_items, target, turn_target.key, parsed)
+        service.run_response(request.actor, loop, turn_ref, opening, earlier, place)
     head = replace(head, created_at=opening[0].at)
     return StartedResponse(head, turn_target.key, opening[0].seq, cancel=_cancel(service, request, turn_ref))
 
 
-def _earlier_items(turn: int) -> EarlierItems:
+def _earlier_items(target: ResponseTarget, turn: int, parsed: ParsedInput) -> EarlierItems:
+    if target.shown:  # the turn's own items among them
+        return (_history(target, 0, None, parsed),)
     before, added = earlier_items(turn)
     return paired_history(before), added

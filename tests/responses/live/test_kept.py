@@ -148,6 +148,45 @@ def test_on_a_socket_too(keeping: ServerProcess, log: Log) -> None:
     assert types(first) == ["inference", "tool_execution"] * 2 + ["inference"]
 
 
+def test_a_history_that_is_sent_again_on_another_socket_goes_on(keeping: ServerProcess, log: Log) -> None:
+    more: dict[str, Any] = {"store": False, "prompt_cache_key": "two-sockets"}
+    begin, question = said("Be brief.", "developer"), said(script("say One."))
+    with opened(keeping) as socket:
+        warm = socket.response(input=[begin], generate=False, **more)
+        answer = socket.response(input=[question], previous_response_id=warm["id"], **more)["output"]
+    with opened(keeping) as socket:
+        warm = socket.response(input=[begin], generate=False, **more)
+        items = [question, *answer, said(script("say Two."))]
+        socket.response(input=items, previous_response_id=warm["id"], **more)
+    first, second = log.turns("two-sockets")
+    assert first["session_id"] == second["session_id"]
+    assert second["input_preview"] == "!script say Two."
+
+
+def test_a_summary_leads_on_in_the_same_session(client: OpenAI, log: Log) -> None:
+    """Of what came before it a client keeps what it likes; the model is shown that, and nothing else."""
+    more: Any = {"model": MODEL, "tools": TOOLS, "store": False, "prompt_cache_key": "summed-up"}
+    before, question = said("Be brief.", "developer"), said(ROUNDS)
+    items: Any = [before, said("My cat is Ada."), question]
+    items += [item.to_dict() for item in client.responses.create(input=items, **more).output]
+    items.append({"type": "function_call_output", "call_id": items[-1]["call_id"], "output": "a cat"})
+    [summary] = client.responses.create(input=[*items, {"type": "compaction_trigger"}], **more).output
+    window: Any = [question, before, summary.to_dict()]
+    second = client.responses.create(input=window, **more).output[0].to_dict()
+    output: Any = {"type": "function_call_output", "call_id": second["call_id"], "output": "another"}
+    last = client.responses.create(input=[*window, second, output], **more)
+    assert last.output_text == "Seen."
+    client.responses.create(input=[*window, second, output, last.output[0].to_dict(), said("Who is Ada?")], **more)
+    turns = log.turns("summed-up")
+    assert len({turn["session_id"] for turn in turns}) == 1
+    assert [types(turn) for turn in turns] == [
+        ["inference", "tool_execution", "inference"],
+        ["inference", "tool_execution", "inference"],
+        ["inference"],
+    ]
+    assert "My cat" not in turns[-1]["output_preview"]
+
+
 def test_it_ends_when_its_client_hangs_up(keeping: ServerProcess, log: Log, held: HeldModel) -> None:
     question = held.hold()
     with opened(keeping) as socket:
