@@ -5,6 +5,7 @@ The store makes a draft of a new turn, the projection makes one of a report; onl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,9 @@ BODY_COLUMNS = (
 MAX_PREVIEW = 240
 """Most characters of the previews of input and output in a row."""
 IMAGES, DOCUMENTS = 1, 2
+_OF_PROGRAM = re.compile(r"\s*(?:# [^\n]*\s*)?<[A-Za-z_][\w-]*>.*</[A-Za-z_][\w-]*>\s*", re.DOTALL)
+"""A message that is elements alone, under a heading or not: so coding agents tell a model of their folder, their rules
+and the time."""
 
 
 class TurnState(msgspec.Struct, frozen=True):
@@ -111,7 +115,7 @@ def body_columns(draft: TurnBodyDraft) -> tuple[Any, ...]:
     """Build the columns `BODY_COLUMNS` but the first. They depend on nothing stored."""
     images = any(has_images(message.content) for message in draft.input)
     return (
-        preview(input_text(draft.input)),
+        preview(_asked(draft.input)),
         "[" + ",".join(message.model_dump_json(exclude_none=True) for message in draft.input) + "]",
         *output_columns(draft.output, draft.error, answer_text(draft.output)),
         draft.request,
@@ -133,7 +137,17 @@ def output_columns(output: CompletionMessage | None, error: ErrorInfo | None, te
 
 def input_text(messages: Sequence[TurnMessage]) -> str:
     """Return the text of a turn's input: of its messages only those of users and tools."""
-    return "\n".join(text_of(message.content) for message in messages if message.role in ("user", "tool"))
+    return "\n".join(_input_texts(messages))
+
+
+def _input_texts(messages: Sequence[TurnMessage]) -> list[str]:
+    return [text_of(message.content) for message in messages if message.role in ("user", "tool")]
+
+
+def _asked(messages: Sequence[TurnMessage]) -> str:
+    """Return the text of a turn's input without what a program has put before the words of its user."""
+    texts = _input_texts(messages)
+    return "\n".join([text for text in texts if not _OF_PROGRAM.fullmatch(text)] or texts)
 
 
 def answer_text(output: CompletionMessage | None) -> str:

@@ -187,6 +187,15 @@ def test_a_summary_leads_on_in_the_same_session(client: OpenAI, log: Log) -> Non
     assert "My cat" not in turns[-1]["output_preview"]
 
 
+def test_what_a_program_tells_the_model_is_not_what_was_asked(client: OpenAI, log: Log) -> None:
+    rules = "# Rules for here\n\n<instructions>\nBe <b>brief</b>.\n</instructions>\n<env>Monday</env>"
+    for thread, items in (("asked", [rules, "<env>Monday</env>", "What day is it?"]), ("alone", ["<b>Hi</b>"])):
+        asked: Any = [said(text) for text in items]
+        client.responses.create(model=MODEL, input=asked, store=False, prompt_cache_key=thread)
+        [turn] = log.turns(thread)
+        assert turn["input_preview"] == items[-1]
+
+
 def test_it_ends_when_its_client_hangs_up(keeping: ServerProcess, log: Log, held: HeldModel) -> None:
     question = held.hold()
     with opened(keeping) as socket:
