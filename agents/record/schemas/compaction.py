@@ -58,15 +58,19 @@ def _last_summary(history: Sequence[bytes]) -> int | None:
     return next((at for at in range(len(history) - 1, -1, -1) if history[at].startswith(_MARK)), None)
 
 
+def of_people(history: Sequence[bytes]) -> list[bytes]:
+    """Return the messages of a history that people wrote, developers among them."""
+    return [message for message in history if message.startswith(_KEPT) and not message.startswith(_MARK)]
+
+
 def _latest_of_people(history: Sequence[bytes]) -> list[bytes]:
     kept: list[bytes] = []
     left = KEPT_BYTES
-    for message in reversed(history):
-        if message.startswith(_KEPT) and not message.startswith(_MARK):
-            left -= len(message)
-            if left < 0:
-                break
-            kept.append(message)
+    for message in reversed(of_people(history)):
+        left -= len(message)
+        if left < 0:
+            break
+        kept.append(message)
     return kept[::-1]
 
 

@@ -18,15 +18,23 @@ from typing import Any
 from agents.base import ids
 from agents.base.access import Actor
 from agents.record.models.choices import Api, TurnStatus
-from agents.record.schemas.compaction import from_summary
+from agents.record.schemas.compaction import from_summary, of_people
 from agents.record.schemas.items import joined_calls
-from agents.record.store import history
+from agents.record.store import history, turns
 from agents.record.store.history import NewItem
-from agents.responses.runner.input import ParsedInput, ResponseTarget, parse_input
-from agents.responses.schemas.input_items import ClientCallItem, CompactionItem, FunctionCallItem
+from agents.responses.runner.input import ParsedInput, ResponseTarget, approval_request_id, parse_input
+from agents.responses.schemas.input_items import (
+    ApprovalRequestItem,
+    ClientCallItem,
+    CompactionItem,
+    FunctionCallItem,
+    OtherItem,
+)
 from agents.responses.store import responses
 from agents.responses.store.responses import ResponseRecord
 
+OUTPUT_OF_MODEL = (FunctionCallItem, ClientCallItem, ApprovalRequestItem, OtherItem)
+"""Types of items in a response that stand beside a call to approve."""
 THREAD = "thread"
 """Key in the metadata of turns: the name that a client has for the conversation."""
 
@@ -47,6 +55,8 @@ class _Sent:
 def find_continuation(actor: Actor, parsed: ParsedInput) -> tuple[ResponseTarget, ParsedInput] | None:
     """Return the target of a request that names none, and the new part of its input; None if it continues
     nothing."""
+    if parsed.approvals and (awaited := _find_awaiting_approval(actor, parsed)) is not None:
+        return awaited
     sent = _sent(parsed)
     if sent is None or not sent.new.items:
         return None
@@ -54,6 +64,32 @@ def find_continuation(actor: Actor, parsed: ParsedInput) -> tuple[ResponseTarget
     if record is None or record.is_live or joined_calls(sent.messages) != joined_calls(history.up_to(record.key)):
         return None
     return target_after(record), sent.new
+
+
+def _find_awaiting_approval(actor: Actor, parsed: ParsedInput) -> tuple[ResponseTarget, ParsedInput] | None:
+    """Return the target of a request that sends calls to approve again, with what its user says to them. Each call has
+    the id of its step, and so names the turn that waits. Of the history only what people said is compared: of what the
+    server's tools gave the model, clients do not get all."""
+    answered = {item.approval_request_id for item in parsed.approvals}
+    for position, item in enumerate(parsed.items):
+        if not isinstance(item, ApprovalRequestItem) or item.id not in answered:
+            continue
+        record = _of_item(actor, item, Api.RESPONSES)
+        if record is None or item.id not in _awaited_requests(record):
+            continue
+        sent = history.messages(row.body for row in parsed.rows[:position])
+        if of_people(sent) != of_people(history.up_to(record.key)):
+            return None
+        new = [at for at in range(position + 1, len(parsed.items)) if not isinstance(parsed.items[at], OUTPUT_OF_MODEL)]
+        return target_after(record), parse_input([parsed.items[at] for at in new], [parsed.readable[at] for at in new])
+    return None
+
+
+def _awaited_requests(record: ResponseRecord) -> list[str]:
+    """List the ids of the requests for approval that the turn of a response waits for."""
+    if record.is_live or record.turn_status != TurnStatus.AWAITING_INPUT:
+        return []
+    return [approval_request_id(call.step) for call in turns.pending_calls(record.turn) if call.needs_approval]
 
 
 def find_unstored(

@@ -193,7 +193,7 @@ def client_answers(parsed: ParsedInput, awaited: Sequence[AwaitedCall], *, requi
     responses = [_tool_response(pending, outputs, decisions) for pending in calls if not pending.approved]
     call_ids = {pending.call.call_id for pending in calls}
     call_ids |= {ids.part("lsh", ids.Kind.STEP, pending.step) for pending in calls}
-    request_ids = {_request_id(pending.step) for pending in calls}
+    request_ids = {approval_request_id(pending.step) for pending in calls}
     other_positions = [
         position for position, item in enumerate(parsed.items) if not _is_answer(item, call_ids, request_ids)
     ]
@@ -206,11 +206,12 @@ def client_answers(parsed: ParsedInput, awaited: Sequence[AwaitedCall], *, requi
 
 def _pending(awaited: AwaitedCall, decisions: dict[str, ApprovalItem]) -> PendingCall:
     call, detail = ToolCall.model_validate_json(awaited.call), ToolDetail.model_validate_json(awaited.detail)
-    approval = decisions.get(_request_id(awaited.step)) if awaited.needs_approval else None
+    approval = decisions.get(approval_request_id(awaited.step)) if awaited.needs_approval else None
     return PendingCall(awaited.step, call, awaited.started_at, approval.approve if approval else None, detail)
 
 
-def _request_id(step: int) -> str:
+def approval_request_id(step: int) -> str:
+    """Return the id of the item that asks a client to approve the call of a step."""
     return ids.part("mcpr", ids.Kind.STEP, step)
 
 
@@ -227,7 +228,7 @@ def _tool_response(
             return _response(pending, message.content, {OUTPUT_KEY: said})
         text = text_of(message.content)
     else:
-        text = refusal(decisions[_request_id(pending.step)].reason)
+        text = refusal(decisions[approval_request_id(pending.step)].reason)
     return _response(pending, text)
 
 
