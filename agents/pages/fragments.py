@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -43,6 +43,7 @@ from agents.record.store import step_pages
 from agents.record.store.sessions import SessionRecord
 from agents.record.store.step_pages import Landmarks
 from agents.record.store.targets import RecordTarget
+from agents.responses.store.conversations import ConversationRecord
 from agents.responses.wire import items
 from agents.uikit.elements import STEP_TYPE_LABELS
 from agents.uikit.links import at
@@ -304,14 +305,18 @@ def _user_messages(turn: TurnSnapshot) -> list[tuple[int, StoredMessage]]:
     return [pair for pair in enumerate(step_details.messages(turn.input_messages)) if pair[1].role != "tool"]
 
 
-def session_side(actor: Actor, session: SessionRecord, rows: Sequence[TurnRow], metadata: Mapping[str, Any]) -> str:
-    """The side column of a session's page: sums, metadata, a list of turns, feedback."""
+def session_side(
+    actor: Actor, session: SessionRecord, rows: Sequence[TurnRow], conversation: ConversationRecord | None
+) -> str:
+    """The side column of a session's page: sums, metadata, a list of turns, feedback. ``conversation`` is None where
+    the session is none to the API."""
+    metadata = conversation.metadata if conversation else {}
     return fragment(
         "pages/_session_side.html",
         judged=hooks.feedback_section(actor, RecordTarget(session.key)),
         session=session,
         session_id=session.public_id,
-        conversation_id=ids.openai(ids.Kind.SESSION, session.key),
+        conversation_id=conversation.public_id if conversation else "",
         metadata=[(name, str(value)) for name, value in metadata.items()],
         cost_usd=None if session.cost_nano is None else session.cost_nano / 1e9,
         turns=[(row, ids.public(ids.Kind.TURN, row.id)) for row in reversed(rows)],

@@ -24,6 +24,7 @@ from agents.pages import fragments, session_metrics, turn_actions, turn_search
 from agents.query.parser import parse
 from agents.query.tree import FreeText, Query, SearchPhrase, all_of, conjuncts
 from agents.query.writer import tree_text
+from agents.record.models.choices import Api
 from agents.record.store import agents, read_turns, session_order, sessions
 from agents.record.store.agents import AgentRecord
 from agents.record.store.sessions import SessionRecord
@@ -158,8 +159,9 @@ def _can_continue(session: SessionRecord, turn_page: TurnRowPage) -> bool:
 
 
 def _side(actor: Actor, session: SessionRecord, rows: Sequence[TurnRow]) -> str:
-    metadata = conversations.of_key(actor, session.key).metadata
-    return fragments.session_side(actor, session, rows, metadata)
+    is_conversation = session.api != Api.UNSTORED  # not what its client asked not to store
+    conversation = conversations.of_key(actor, session.key) if is_conversation else None
+    return fragments.session_side(actor, session, rows, conversation)
 
 
 def _thread(actor: Actor, session: SessionRecord, turn_page: TurnRowPage, search: SessionSearch | None) -> list[str]:

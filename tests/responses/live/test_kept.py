@@ -109,6 +109,10 @@ def test_its_page_reads_like_any_other(client: OpenAI, log: Log) -> None:
     page = log.caller.get(f"/turns/{turn['id']}/").body.decode()
     assert page.count("a cat") >= 2
     assert "Seen." in page
+    session = log.caller.get(f"/sessions/{turn['session_id']}/")
+    assert session.status == 200
+    assert "Seen." in session.body.decode()
+    assert "<dt>conversation</dt>" not in session.body.decode()
 
 
 def test_a_history_that_was_changed_begins_a_session_of_its_own(client: OpenAI, log: Log) -> None:
