@@ -53,7 +53,7 @@ def tried(sdk: Program) -> Outcome:
 
 def _try(command: list[str], outcome: Outcome, folder: Path) -> None:
     expected = Expected.of(outcome.sdk.name)
-    with running(folder) as server:
+    with running(folder, {"KEEP_UNSTORED": "1"}) as server:
         trial.run(command, expected, server, folder)
         outcome.seen = trial.seen(server, expected, _enough(expected))
     outcome.wrong += _wrong(expected, outcome.seen)

@@ -26,6 +26,8 @@ ANSWERS = ("It is clear in Paris, at 18 degrees.", "Nobody knows the weather of 
 RESULT = "The final word: about 18 degrees and clear."
 FAILURE = "The final answer: there is no weather of Atlantis."
 """What each program's tool gives, and what it fails with."""
+OWN = "type:inference%20source:native"
+"""The query for the answers of this server's own model, where the log has their turns."""
 STEPS = ("inference", "tool_execution", "inference")
 SCRIPTS = tuple(
     script(f'call get_weather {{"city": "{city}"}}', "then", f"say {answer}")
@@ -131,6 +133,8 @@ def _whole(caller: Caller, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _answered(caller: Caller, api: str) -> list[tuple[int, int]]:
-    names = ("input_tokens", "output_tokens") if api == "responses" else ("prompt_tokens", "completion_tokens")
-    used = [one["usage"] for one in caller.get(f"/v1/{api}?order=asc&limit=100").json["data"]]
-    return [(usage[names[0]], usage[names[1]]) for usage in used]
+    if api == "responses":  # by the log, which has those too that their clients ask not to store
+        rows, names = caller.get(f"/v1/logs/steps?order=asc&limit=1000&q={OWN}"), ("input_tokens", "output_tokens")
+    else:
+        rows, names = caller.get(f"/v1/{api}?order=asc&limit=100"), ("prompt_tokens", "completion_tokens")
+    return [(one["usage"][names[0]], one["usage"][names[1]]) for one in rows.json["data"]]
