@@ -33,7 +33,8 @@ def client(server: ServerProcess) -> Iterator[OpenAI]:
 
 def ask(client: OpenAI, mcp: McpProcess, items: list[Any]) -> Any:
     lab: Any = {"type": "mcp", "server_label": "lab", "server_url": mcp.url, "require_approval": "always"}
-    return client.responses.create(model=MODEL, input=items, tools=[lab, function("look", "at")])
+    tools = [lab, function("look", "at")]
+    return client.responses.create(model=MODEL, input=items, tools=tools)
 
 
 def made(response: Any) -> list[Any]:

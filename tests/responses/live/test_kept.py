@@ -180,7 +180,8 @@ def test_a_summary_leads_on_in_the_same_session(client: OpenAI, log: Log) -> Non
     output: Any = {"type": "function_call_output", "call_id": second["call_id"], "output": "another"}
     last = client.responses.create(input=[*window, second, output], **more)
     assert last.output_text == "Seen."
-    client.responses.create(input=[*window, second, output, last.output[0].to_dict(), said("Who is Ada?")], **more)
+    window += [second, output, last.output[0].to_dict(), said("Who is Ada?")]
+    client.responses.create(input=window, **more)
     turns = log.turns("summed-up")
     assert len({turn["session_id"] for turn in turns}) == 1
     assert [types(turn) for turn in turns] == [
