@@ -107,7 +107,10 @@ class AgentAdmin(TimestampColumns, ManagedAdmin):
             _("Tools and shields"),
             {"fields": ("toolgroups", "client_tools", "tool_config", "input_shields", "output_shields")},
         ),
-        (_("Sampling and output"), {"fields": ("sampling_params", "response_format"), "classes": ("collapse",)}),
+        (
+            _("Sampling and output"),
+            {"fields": ("sampling_params", "response_format", "openai"), "classes": ("collapse",)},
+        ),
     )
     read_fieldsets = ((None, {"fields": ("public_id", "state", "title", "by_model", "created", "updated")}),)
 

@@ -70,6 +70,12 @@ class AgentForm(_AgentForm):
         help_text=gettext_lazy('{"strategy": {"type": "top_p", "temperature": 0.7}, "max_tokens": 512}'),
     )
     response_format = JsonField(help_text=gettext_lazy('{"type": "json_schema", "json_schema": {…}}'))
+    openai = JsonField(
+        label=gettext_lazy("OpenAI"),
+        help_text=gettext_lazy(
+            "What only OpenAI's Agents API can say: MCP servers, the effort of reasoning, metadata."
+        ),
+    )
 
     class Meta:
         model = Agent

@@ -89,10 +89,12 @@ def test_it_keeps_every_field(boss: Browser) -> None:
         "output_shields": "three",
         "sampling_params": {"strategy": {"type": "top_p", "temperature": 0.5}, "max_tokens": 64},
         "response_format": {"type": "json_schema", "json_schema": {"type": "object"}},
+        "openai": {"effort": "low", "tools": [{"type": "web_search"}]},
     }
     assert boss.post(ADD, given(**config)).status_code == 302
     kept = made().config.model_dump(mode="json", exclude_none=True)
     assert kept["max_infer_iters"] == 3
+    assert (kept["openai"]["effort"], kept["openai"]["tools"][0]["type"]) == ("low", "web_search")
     assert (kept["enable_session_persistence"], kept["resume_runs"]) == (True, False)
     assert (kept["input_shields"], kept["output_shields"]) == (["one", "two"], ["three"])
     assert kept["toolgroups"] == config["toolgroups"]
