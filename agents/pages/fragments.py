@@ -89,6 +89,10 @@ _SPEAKERS = {
 }
 
 
+def _speaker(role: str) -> str:
+    return _(_SPEAKERS.get(role, role))
+
+
 def turn_message(message: StoredMessage, name: str, url: str, role: str = "") -> str:
     """Render an input message of a turn, or of a later response of it. ``url`` leads to its full text, ``name`` is
     the part there; ``role`` is the speaker if it is not the message's own role."""
@@ -97,7 +101,7 @@ def turn_message(message: StoredMessage, name: str, url: str, role: str = "") ->
     return fragment(
         "pages/_turn_message.html",
         role=speaker_role,
-        speaker=_(_SPEAKERS.get(speaker_role, speaker_role)),
+        speaker=_speaker(speaker_role),
         blocks=[
             *([blocks.plain_block(NamedText(f"input-{name}", text))] if text else []),
             *blocks.content_pictures(message.content),
@@ -239,16 +243,16 @@ def session_turn(turn: TurnSnapshot, row: TurnRow, branches_from: int | None = N
     text, cited = citations.number_citations(step_details.text_of(answer.content) if answer else "", turn.steps)
     done = Counter(name for step in turn.steps if (name := _step_name(step)))
     names = [f"{name} ×{count}" if count > 1 else name for name, count in done.items()]
-    input_blocks = [
-        blocks.plain_block(NamedText(f"input-{n}", step_details.text_of(message.content)))
-        for n, message in _user_messages(turn)
+    said = [
+        (_speaker(message.role), blocks.plain_block(NamedText(f"input-{n}", step_details.text_of(message.content))))
+        for n, message in _input_messages(turn)
     ]
     return fragment(
         "pages/_session_turn.html",
         row=row,
         id=ids.public(ids.Kind.TURN, turn.key),
         url=turn_summary.turn_url(turn),
-        asked=[block for block in input_blocks if block.html],
+        asked=[(role, block) for role, block in said if block.html],
         speaker=row.agent_name or row.model,
         answer=blocks.markdown_block(NamedText("answer", text, is_message=True)) if text else None,
         sources=cited,
@@ -280,7 +284,7 @@ def _loose_item(conversation_id: str, item: dict[str, Any]) -> str:
     return fragment(
         "pages/_session_item.html",
         id=item["id"],
-        speaker=_(_SPEAKERS.get(speaker, speaker)),
+        speaker=_speaker(speaker),
         blocks=list(_item_blocks(item)),
         source=at(f"/conversations/{conversation_id}/items/{item['id']}.json"),
     )
@@ -301,7 +305,7 @@ def _item_blocks(item: dict[str, Any]) -> Iterator[Block]:
             yield blocks.data_block(NamedText("item", step_details.encode_json(item)))
 
 
-def _user_messages(turn: TurnSnapshot) -> list[tuple[int, StoredMessage]]:
+def _input_messages(turn: TurnSnapshot) -> list[tuple[int, StoredMessage]]:
     return [pair for pair in enumerate(step_details.messages(turn.input_messages)) if pair[1].role != "tool"]
 
 
