@@ -29,7 +29,8 @@ const COMPACT_AT = 3000;
 class Codex {
   constructor(name, { provider = 'here', websockets = false, more = '' } = {}) {
     this.folder = `${process.cwd()}/${name}`;
-    mkdirSync(`${this.folder}/home`, { recursive: true });
+    this.home = `${this.folder}/.codex`;
+    mkdirSync(this.home, { recursive: true });
     const settings = `
 model = "${MODEL}"
 model_provider = "server"
@@ -42,13 +43,13 @@ wire_api = "responses"
 env_key = "OPENAI_API_KEY"
 supports_websockets = ${websockets}
 `;
-    writeFileSync(`${this.folder}/home/config.toml`, settings);
+    writeFileSync(`${this.home}/config.toml`, settings);
   }
 
   /** The items of a turn, and the thread's id. */
   async ask(words, ...how) {
     const line = ['exec', ...how, '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', '--json', words];
-    const env = { ...process.env, CODEX_HOME: `${this.folder}/home` };
+    const env = { ...process.env, CODEX_HOME: this.home };
     const running = promisify(execFile)(CODEX, line, { cwd: this.folder, env });
     running.child.stdin.end();
     const events = (await running).stdout.trim().split('\n').map((text) => JSON.parse(text));
