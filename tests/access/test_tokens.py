@@ -143,8 +143,8 @@ def opened(client: Client, chain: Chain, headers: dict[str, str]) -> list[str]:
     found = []
     for route, view in routes("/"):
         params = PARAM.findall(route)
-        if "get" not in view.actions or not set(params) <= OWNED:
-            continue
+        if "get" not in view.actions or not set(params) <= OWNED or route.endswith("/events"):
+            continue  # a stream may end with its session only
         target = Target("all", {param: chain.ids[param] for param in params})
         path = filled(route, target.ids)
         answer = ask(client, Cell("get", path, target, 0), **headers)

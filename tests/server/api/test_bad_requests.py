@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from urllib.parse import quote
 
@@ -244,11 +245,16 @@ def example(route: str) -> str:
     return quote(route.replace("<str:", "").replace("<path:", "").replace(">", ""))
 
 
+ABSENT = re.compile(r"/agents/(environments|automations)|/vaults")
+"""What this server has not of OpenAI's Agents API, and refuses by its name."""
+
+
 def test_no_route_redirects_for_a_slash() -> None:
     for route, _ in routes("/"):
         for method in ("GET", "POST"):
             response = CLIENT.generic(method, f"{example(route)}/", "{}", "application/json")
-            assert response.status_code in {404, 405}, route
+            absent = 400 if ABSENT.search(route) else 404
+            assert response.status_code in {absent, 405, 404}, route
             refusal(response)
 
 
@@ -305,7 +311,7 @@ def test_headers_of_the_clients_never_break_a_request(header: str, value: str, r
     assert road.post(road.turn_path, body, **{header: value}).status_code == 200
 
 
-@pytest.mark.parametrize("key", ["x" * 256, "é", "a\tb", "\x7f"])
+@pytest.mark.parametrize("key", ["x" * 257, "é", "a\tb", "\x7f"])
 def test_an_impossible_idempotency_key_is_refused(key: str, road: Road) -> None:
     body = {"messages": [{"role": "user", "content": "hello"}]}
     before = stored()
@@ -477,6 +483,8 @@ def test_ids_that_are_unknown_are_not_found_on_every_route(road: Road) -> None:
     unknown = {name: ids.public(kind, ids.new_key()) for name, kind in KINDS.items()}
     before = stored()
     for route, view in routes("/v1/agents/"):
+        if ABSENT.search(route) or route.startswith("/v1/agents/sessions"):  # `tests/openai_agents` asks for those
+            continue
         path = route
         for name, value in unknown.items():
             path = path.replace(f"<str:{name}>", value)
