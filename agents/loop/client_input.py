@@ -1,7 +1,7 @@
 """Takes what the client sends while its turn runs: before the next inference, as a step of the turn.
 
 Where it is stored until then, and who tells of it, `agents.loop.tasks` knows. What comes too late for the last
-inference of a turn becomes a turn of its own (`agents.loop.left_input`).
+inference of a turn becomes a turn of its own (`agents.loop.service.Service.start_left_input`).
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Kettle(BaseModel):
 def claimed() -> set[str]:
     """The methods of the README's row, by their paths."""
     text = (ROOT / "README.md").read_text()
-    [line] = [line for line in text.splitlines() if line.startswith("| methods of")]
+    [line] = [line for line in text.splitlines() if line.startswith("| methods of the")]
     found = set()
     for part in line.split("|")[2].split(";"):
         before, _, after = part.partition(":")

@@ -26,7 +26,7 @@ from tests.support.live.process import ServerProcess, eventually, running
 pytestmark = pytest.mark.server
 
 PROVIDER = "model-context-protocol"
-TOOLS = {"greet_everyone", "get_boiling_point", "die", "wait_forever", "long_text"}
+TOOLS = {"greet_everyone", "get_boiling_point", "die", "wait_forever", "long_text", "drop_everything"}
 
 
 @pytest.fixture(scope="module")
