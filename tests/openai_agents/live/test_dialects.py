@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -11,6 +12,7 @@ import pytest
 from llama_stack_client import LlamaStackClient
 from openai import BadRequestError, OpenAI
 
+from tests.support.depth import deep
 from tests.support.live.agents_api import MODEL, NONE, Talk, agent, function, message, result, said
 from tests.support.live.caller import Caller, script, user
 from tests.support.live.held_model import Held, HeldModel
@@ -93,6 +95,28 @@ def test_a_session_is_continued_by_each_api(
     assert talk.id in [one.id for one in talk.sessions.list(limit=100)]
     of_conversation = openai_client.conversations.items.list(f"conv_{digits}", order="asc")
     assert [said(item) for item in of_conversation] == talk.texts()
+
+
+@pytest.mark.parametrize("seed", range(deep(6, 100)))
+def test_in_any_order_a_model_sees_the_same(
+    openai_client: OpenAI, llama: LlamaStackClient, held: HeldModel, seed: int
+) -> None:
+    choose = random.Random(seed)
+    begin = choose.choice((_by_agents, _by_llama, _by_conversations))
+    roads: list[Any] = [_go_on_by_agents, _go_on_by_conversations]
+    roads += [_go_on_by_llama] if begin is not _by_conversations else []
+    first = held.hold()
+    first.end("First.")
+    digits = begin(openai_client, llama, first)
+    spoken = [first.question, "First."]
+    for _ in range(choose.randint(2, 5)):
+        question = held.hold()
+        question.end("Second.")
+        choose.choice(roads)(openai_client, llama, digits, question)
+        [asked] = question.asked
+        assert [one["content"] for one in asked if one["role"] != "system"] == [*spoken, question.question]
+        spoken += [question.question, "Second."]
+    assert Talk(openai_client, f"sess_{digits}").texts() == spoken
 
 
 def test_a_turn_that_waits_is_answered_by_the_other_api(openai_client: OpenAI, llama: LlamaStackClient) -> None:
