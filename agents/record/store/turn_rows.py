@@ -33,9 +33,8 @@ BODY_COLUMNS = (
 MAX_PREVIEW = 240
 """Most characters of the previews of input and output in a row."""
 IMAGES, DOCUMENTS = 1, 2
-_OF_PROGRAM = re.compile(r"\s*(?:# [^\n]*\s*)?<[A-Za-z_][\w-]*>.*</[A-Za-z_][\w-]*>\s*", re.DOTALL)
-"""A message that is elements alone, under a heading or not: so coding agents tell a model of their folder, their rules
-and the time."""
+_OPENING, _CLOSING = re.compile(r"<[A-Za-z_][\w-]*>"), re.compile(r"</[A-Za-z_][\w-]{0,100}>$")
+"""The ends of a message that is elements alone."""
 
 
 class TurnState(msgspec.Struct, frozen=True):
@@ -147,7 +146,16 @@ def _input_texts(messages: Sequence[TurnMessage]) -> list[str]:
 def _asked(messages: Sequence[TurnMessage]) -> str:
     """Return the text of a turn's input without what a program has put before the words of its user."""
     texts = _input_texts(messages)
-    return "\n".join([text for text in texts if not _OF_PROGRAM.fullmatch(text)] or texts)
+    return "\n".join([text for text in texts if not _is_of_program(text)] or texts)
+
+
+def _is_of_program(text: str) -> bool:
+    """Tell whether a message is elements alone, under a heading or not: so coding agents tell a model of their folder,
+    their rules and the time. Only its ends are looked at: it may be long."""
+    body = text.strip()
+    if body.startswith("# "):
+        body = body.partition("\n")[2].lstrip()
+    return _OPENING.match(body) is not None and _CLOSING.search(body, max(len(body) - 104, 0)) is not None
 
 
 def answer_text(output: CompletionMessage | None) -> str:
