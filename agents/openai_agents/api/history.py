@@ -13,7 +13,6 @@ from agents.base import ids
 from agents.base.api.cursors import cursor
 from agents.base.api.lists import encode, list_json
 from agents.base.api.negotiation import json_response
-from agents.base.api.views import ApiView
 from agents.base.errors import InvalidRequest, NotFound
 from agents.base.store import portions
 from agents.openai_agents.api.base import OpenAIView, Undescribed, bounds, empty_list
@@ -29,23 +28,12 @@ from agents.openai_agents.schemas.objects import (
     TracePage,
 )
 from agents.openai_agents.store import sessions
-from agents.openai_agents.store.sessions import StoredSession
+from agents.openai_agents.store.sessions import StoredTurn
 from agents.openai_agents.wire.sessions import session_id as spelled_session
 from agents.openai_agents.wire.sessions import turn_id as spelled_turn
 from agents.openai_agents.wire.sessions import turn_json
-from agents.record.schemas.turns import TurnSnapshot
-from agents.record.store import read_turns, turns
 
 JSON = dict[str, Any]
-
-
-def _turn(view: ApiView, row: StoredSession, public_id: str) -> TurnSnapshot:
-    """Return a turn of a session without its steps. Raises NotFound."""
-    key = turns.key_of(public_id)
-    turn = read_turns.head(view.actor, key)
-    if turn.session != row.key:
-        raise NotFound(f"Turn '{public_id[:80]}' not found.")
-    return turn
 
 
 class AgentTurns(OpenAIView):
@@ -54,10 +42,9 @@ class AgentTurns(OpenAIView):
     @extend_schema(operation_id="list_agent_turns", parameters=PAGE, responses=AgentTurnPage)
     def get(self, request: Request, session_id: str) -> HttpResponseBase:
         row = sessions.get(self.actor, session_id)
-        keys, more = sessions.turn_page(self.actor, row.key, bounds(request, ids.Kind.TURN))
-        found = (turn_json(turn_head(row, read_turns.head(self.actor, key))) for key in keys)
-        bodies = ((encode(turn),) for turn in found)
-        return list_json(bodies, list(map(spelled_turn, keys)), has_more=more, empty_id=None)
+        found, more = sessions.turn_page(self.actor, row.key, bounds(request, ids.Kind.TURN))
+        bodies = ((encode(turn_json(turn_head(row, turn))),) for turn in found)
+        return list_json(bodies, [spelled_turn(turn.key) for turn in found], has_more=more, empty_id=None)
 
 
 class AgentTurn(OpenAIView):
@@ -66,7 +53,7 @@ class AgentTurn(OpenAIView):
     @extend_schema(operation_id="get_agent_turn", responses=AgentTurnObject)
     def get(self, request: Request, session_id: str, turn_id: str) -> HttpResponseBase:
         row = sessions.get(self.actor, session_id)
-        return json_response(encode(turn_json(turn_head(row, _turn(self, row, turn_id)))))
+        return json_response(encode(turn_json(turn_head(row, sessions.turn(self.actor, row.key, turn_id)))))
 
 
 def _item_page(request: Request, walk: Iterator[JSON], after: str) -> HttpResponseBase:
@@ -101,7 +88,7 @@ class AgentTurnItems(OpenAIView):
     @extend_schema(operation_id="list_agent_turn_items", parameters=PAGE, responses=SessionItemPage)
     def get(self, request: Request, session_id: str, turn_id: str) -> HttpResponseBase:
         row = sessions.get(self.actor, session_id)
-        turn = _turn(self, row, turn_id)
+        turn = sessions.turn(self.actor, row.key, turn_id)
         asked = cursor(request._request)
         walk = items.of_turn(self.actor, turn.key, newest_first=asked.newest_first)
         return _item_page(request, walk, asked.after)
@@ -113,19 +100,19 @@ class AgentTraces(OpenAIView):
     @extend_schema(operation_id="list_agent_traces", parameters=PAGE, responses=TracePage)
     def get(self, request: Request, session_id: str) -> HttpResponseBase:
         row = sessions.get(self.actor, session_id)
-        keys, more = sessions.turn_page(self.actor, row.key, bounds(request, ids.Kind.TURN))
-        bodies = (self._trace(row, key) for key in keys)
-        return list_json(bodies, list(map(spelled_turn, keys)), has_more=more, empty_id=None)
+        found, more = sessions.turn_page(self.actor, row.key, bounds(request, ids.Kind.TURN))
+        bodies = (self._trace(turn) for turn in found)
+        return list_json(bodies, [spelled_turn(turn.key) for turn in found], has_more=more, empty_id=None)
 
-    def _trace(self, row: StoredSession, turn: int) -> Iterator[bytes]:
+    def _trace(self, turn: StoredTurn) -> Iterator[bytes]:
         head = {
-            "id": spelled_turn(turn),
+            "id": spelled_turn(turn.key),
             "object": "agent.session.trace",
-            "created_at": read_turns.head(self.actor, turn).started_at // 1_000_000,
-            "session_id": spelled_session(row.key),
+            "created_at": turn.started_at // 1_000_000,
+            "session_id": spelled_session(turn.session),
         }
         yield encode(head)[:-1] + b',"otlp":'
-        yield extensions.trace(self.actor, turn)
+        yield extensions.trace(self.actor, turn.key)
         yield b"}"
 
 

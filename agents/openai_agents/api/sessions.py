@@ -110,7 +110,7 @@ class AgentSessions(RetriedView):
         if query.get("agent_id") and agent is None:
             return empty_list()
         rows, more = sessions.page(self.actor, page, agent, metadata)
-        bodies = ((encode(runner.object_of(self.actor, row)),) for row in rows)
+        bodies = ((encode(made),) for made in runner.objects_of(self.actor, rows))
         return list_json(bodies, [session_id(row.key) for row in rows], has_more=more, empty_id=None)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -20,14 +20,13 @@ from agents.openai_agents.schemas.sessions import (
     UserInput,
 )
 from agents.openai_agents.store import sessions
-from agents.openai_agents.store.sessions import StoredSession
+from agents.openai_agents.store.sessions import LastTurn, StoredSession, StoredTurn
 from agents.openai_agents.wire import agents as agent_wire
 from agents.openai_agents.wire import items as item_wire
 from agents.openai_agents.wire.sessions import SessionHead, TurnOfSession, session_json
-from agents.record.models.choices import TurnStatus
 from agents.record.schemas.agents import AgentConfig
-from agents.record.schemas.content import ContentItem, ImageData, ImageItem, TextItem, Url, UserMessage
-from agents.record.schemas.turns import TurnSnapshot
+from agents.record.schemas.content import ContentItem, ImageData, ImageItem, TextItem, Url, Usage, UserMessage
+from agents.record.schemas.events import ErrorInfo
 from agents.record.store import agents, inputs, turns
 from agents.record.store.agents import AgentRecord
 from agents.record.store.sessions import NewSession
@@ -130,24 +129,23 @@ def looking(actor: Actor) -> Action:
     return "read" if "read" in actor.actions else "run"
 
 
-def record_of_session(actor: Actor, row: StoredSession) -> AgentRecord | None:
-    """Return the agent of a session as its turns run it; None where it has none, or the actor may not see it."""
-    if row.agent is None:
-        return None
-    try:
-        return agents.at_revision(agents.get(actor, row.agent, looking(actor)), row.revision)
-    except NotFound:
-        return None
+def configs_of(actor: Actor, rows: Sequence[StoredSession]) -> dict[int, AgentConfig]:
+    """Return the configurations that the next turns of sessions run with, by their keys. For a session without an agent
+    that the actor may see it is the model of its last turn alone; none where it has no turn either."""
+    records = agents.visible(actor, [row.agent for row in rows if row.agent is not None], looking(actor))
+    last = sessions.last_turns(row for row in rows if row.agent not in records)
+    found: dict[int, AgentConfig] = {}
+    for row in rows:
+        if row.agent in records:
+            found[row.key] = agents.at_revision(records[row.agent], row.revision).config
+        elif row.last_turn in last and last[row.last_turn].model:
+            found[row.key] = AgentConfig(model=last[row.last_turn].model, instructions="")
+    return found
 
 
 def config_of_session(actor: Actor, row: StoredSession) -> AgentConfig | None:
-    """Return the configuration that a session's next turn runs with. For a session without an agent it is the model of
-    its newest turn alone; None where it has no turn either."""
-    record = record_of_session(actor, row)
-    if record is not None:
-        return record.config
-    model = sessions.model_of(row.key)
-    return AgentConfig(model=model, instructions="") if model else None
+    """Return the configuration of one session (`configs_of`); None where nothing is known of it."""
+    return configs_of(actor, [row]).get(row.key)
 
 
 def agent_for_turn(actor: Actor, row: StoredSession) -> AgentRecord:
@@ -167,25 +165,46 @@ def agent_for_turn(actor: Actor, row: StoredSession) -> AgentRecord:
 # ------------------------------------------------------------------------------------------ what it is
 
 
+def heads_of(actor: Actor, rows: Sequence[StoredSession]) -> list[SessionHead]:
+    """Return what sessions say of themselves, whatever they do."""
+    configs, usages = configs_of(actor, rows), sessions.usages_of([row.key for row in rows])
+    return [
+        _head(row, configs.get(row.key) or AgentConfig(model=UNKNOWN_MODEL, instructions=""), usages.get(row.key))
+        for row in rows
+    ]
+
+
 def head_of(actor: Actor, row: StoredSession) -> SessionHead:
-    """Return what a session says of itself, whatever it does."""
-    config = config_of_session(actor, row) or AgentConfig(model=UNKNOWN_MODEL, instructions="")
+    [head] = heads_of(actor, [row])
+    return head
+
+
+def _head(row: StoredSession, config: AgentConfig, usage: Usage | None) -> SessionHead:
     agent = agent_wire.session_agent_json(agent_id_of(row), config)
     metadata = {str(name): value if isinstance(value, str) else str(value) for name, value in row.metadata.items()}
-    usage = sessions.usage_of(row.key)
-    return SessionHead(row.key, agent, row.created_at, row.updated_at, metadata, row.settings, usage)
+    return SessionHead(row.key, agent, row.created_at, row.updated_at, metadata, row.settings, usage or Usage())
 
 
 def agent_id_of(row: StoredSession) -> str:
     return agent_wire.nobody_of(row.key) if row.agent is None else agent_wire.agent_id(row.agent)
 
 
+def objects_of(actor: Actor, rows: Sequence[StoredSession]) -> list[JSON]:
+    """Encode sessions as they are now."""
+    last = sessions.last_turns(rows)
+    return [_object(head, row, last) for head, row in zip(heads_of(actor, rows), rows, strict=True)]
+
+
 def object_of(actor: Actor, row: StoredSession) -> JSON:
-    """Encode a session as it is now."""
-    state = turns.state(row.last_turn) if row.last_turn is not None else None
-    status = TurnStatus(state[0]).label if state else None
+    [made] = objects_of(actor, [row])
+    return made
+
+
+def _object(head: SessionHead, row: StoredSession, last: Mapping[int, LastTurn]) -> JSON:
+    found = last.get(row.last_turn) if row.last_turn is not None else None
+    status = found.status.label if found else None
     actions = required_actions(row.last_turn) if row.last_turn and status == "awaiting_input" else []
-    return session_json(head_of(actor, row), status, actions)
+    return session_json(head, status, actions)
 
 
 def required_actions(turn: int) -> list[JSON]:
@@ -198,13 +217,12 @@ def required_actions(turn: int) -> list[JSON]:
     ]
 
 
-def turn_head(row: StoredSession, turn: TurnSnapshot) -> TurnOfSession:
-    """Return a turn of a session without its steps."""
-    agent = sessions.agent_of_turn(turn.key)
-    agent_id = agent_id_of(row) if agent is None else agent_wire.agent_id(agent)
-    return TurnOfSession(
-        turn.key, turn.session, agent_id, turn.status, turn.started_at, turn.completed_at, turn.error, turn.usage
-    )
+def turn_head(row: StoredSession, turn: StoredTurn) -> TurnOfSession:
+    """Return a turn of a session as it is shown."""
+    agent_id = agent_id_of(row) if turn.agent is None else agent_wire.agent_id(turn.agent)
+    error = ErrorInfo.model_validate_json(turn.error) if turn.error else None
+    times = turn.started_at, turn.completed_at
+    return TurnOfSession(turn.key, turn.session, agent_id, turn.status, *times, error, turn.usage)
 
 
 # --------------------------------------------------------------------------------------------- messages

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from agents.base.store import changes, keyset, terms
 from agents.base.store.keyset import Bounds
 from agents.base.store.sql import VisibleRow
 from agents.base.store.writer import writer
+from agents.base.timestamps import to_us, us_or_none
 from agents.record.models.agents import Session
 from agents.record.models.choices import LIVE, TurnStatus
 from agents.record.models.forks import Fork
@@ -30,6 +31,7 @@ from agents.record.store.sessions import NewSession
 
 _COLUMNS = "id agent_id revision_id created_at updated_at metadata settings last_turn active_turn source"
 _ROW = VisibleRow(Session, _COLUMNS)
+_TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +75,14 @@ def of_key(actor: Actor, key: int, action: Action = "read") -> StoredSession | N
     row = _ROW.get(actor, key, action)
     if row is None:
         return None
-    metadata = msgspec.json.decode(row[5]) if isinstance(row[5], str | bytes) else row[5]
-    settings = msgspec.json.decode(row[6]) if row[6] else {}
-    return StoredSession(row[0], row[1], row[2], row[3], row[4], metadata or {}, settings, *row[7:])
+    return _stored(*row)
+
+
+def _stored(*row: Any) -> StoredSession:
+    key, agent, revision, created, updated, metadata, settings, *others = row
+    metadata = msgspec.json.decode(metadata) if isinstance(metadata, str | bytes) else metadata
+    settings = msgspec.json.decode(settings) if settings else {}
+    return StoredSession(key, agent, revision, created, updated, metadata or {}, settings, *others)
 
 
 def page(
@@ -91,26 +98,37 @@ def page(
         if number is None:
             return [], False
         rows = rows.filter(pk__in=SessionTag.objects.filter(term_id=number).values("session_id"))
-    keys, more = keyset.page(rows, bounds, "pk")
-    found = (of_key(actor, key) for (key,) in keys)
-    return [row for row in found if row is not None], more
+    found, more = keyset.page(rows, bounds, *_COLUMNS.split())
+    return [_stored(*row[:3], to_us(row[3]), to_us(row[4]), *row[5:]) for row in found], more
 
 
-def usage_of(session: int) -> Usage:
-    """Sum the tokens of a session's turns. The caller has checked that it is visible."""
-    rows = Turn.objects.unscoped("its session is visible").filter(session_id=session)
-    names = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
-    sums = rows.aggregate(**{name: Sum(name) for name in names})
-    totals: dict[str, Any] = {name: int(sums[name] or 0) for name in names}
+def usages_of(keys: Collection[int]) -> dict[int, Usage]:
+    """Sum the tokens of the turns of these sessions. The caller has checked that they are visible."""
+    rows = Turn.objects.unscoped("their sessions are visible").filter(session_id__in=keys).values_list("session_id")
+    sums = rows.annotate(*(Sum(name) for name in _TOKENS)).order_by()
+    return {key: _usage(tokens) for key, *tokens in sums}
+
+
+def _usage(tokens: Sequence[Any]) -> Usage:
+    totals: dict[str, Any] = {name: int(value or 0) for name, value in zip(_TOKENS, tokens, strict=True)}
     return Usage.model_construct(**totals)
 
 
-def model_of(session: int) -> str | None:
-    """Return the model of a session's newest turn; None where it has none. The caller has checked that it is
-    visible."""
-    rows = Turn.objects.unscoped("its session is visible").filter(session_id=session).order_by("-number")
-    number: int | None = rows.values_list("model_id", flat=True).first()
-    return terms.text(number) or None
+@dataclass(frozen=True, slots=True)
+class LastTurn:
+    """The last turn of a session: its status, and its model."""
+
+    status: TurnStatus
+    model: str
+
+
+def last_turns(rows: Iterable[StoredSession]) -> dict[int, LastTurn]:
+    """Return the last turns of sessions by their own keys. The caller has checked that these are visible."""
+    keys = [row.last_turn for row in rows if row.last_turn is not None]
+    found = Turn.objects.unscoped("their sessions are visible").filter(pk__in=keys)
+    states = list(found.values_list("pk", "status", "model_id"))
+    names = terms.texts({model for _, _, model in states})
+    return {key: LastTurn(TurnStatus(status), names[model]) for key, status, model in states}
 
 
 # ------------------------------------------------------------------------------------------ changes
@@ -184,11 +202,43 @@ class TurnPlace:
     is_over: bool
 
 
-def turn_page(actor: Actor, session: int, bounds: Bounds) -> tuple[Sequence[int], bool]:
+@dataclass(frozen=True, slots=True)
+class StoredTurn:
+    """A turn without what was said in it. Times are microseconds; ``error`` is JSON, empty where there is none."""
+
+    key: int
+    session: int
+    agent: int | None
+    status: str
+    started_at: int
+    completed_at: int | None
+    error: str
+    usage: Usage
+
+
+_TURN = ("pk", "session_id", "agent_id", "status", "started_at", "completed_at", "body__error", *_TOKENS)
+
+
+def turn_page(actor: Actor, session: int, bounds: Bounds) -> tuple[list[StoredTurn], bool]:
     """List the turns of a session behind one of them, without forks; tell whether there are more."""
     rows = Turn.objects.visible_to(actor).filter(session_id=session).exclude(pk__in=forks(session))
-    keys, more = keyset.page(rows, bounds, "pk")
-    return [key for (key,) in keys], more
+    found, more = keyset.page(rows, bounds, *_TURN)
+    return [_stored_turn(*row) for row in found], more
+
+
+def turn(actor: Actor, session: int, public_id: str) -> StoredTurn:
+    """Return a turn of a session. Raises NotFound, also for one that the actor may not see."""
+    rows = Turn.objects.visible_to(actor).filter(session_id=session, pk=turns.key_of(public_id))
+    row = rows.values_list(*_TURN).first()
+    if row is None:
+        raise NotFound(f"Turn '{public_id[:80]}' not found.")
+    return _stored_turn(*row)
+
+
+def _stored_turn(*row: Any) -> StoredTurn:
+    key, session, agent, status, started, completed, error, *tokens = row
+    times = to_us(started), us_or_none(completed)
+    return StoredTurn(key, session, agent, TurnStatus(status).label, *times, error, _usage(tokens))
 
 
 def forks(session: int) -> Any:
@@ -220,14 +270,6 @@ def _place(row: tuple[int, int, int, int]) -> TurnPlace:
 
 def exists(session: int) -> bool:
     return bool(Session.objects.unscoped("its reader was let in").filter(pk=session, removed_at=None).exists())
-
-
-def agent_of_turn(turn: int) -> int | None:
-    """Return the agent of a turn. The caller has checked that the turn is visible."""
-    agent: int | None = (
-        Turn.objects.unscoped("the turn was read").filter(pk=turn).values_list("agent_id", flat=True).first()
-    )
-    return agent
 
 
 def turn_of_step(actor: Actor, session: int, step: int) -> int | None:

@@ -254,6 +254,12 @@ def page_from(actor: Actor, bounds: Bounds) -> tuple[list[AgentRecord], bool]:
     return list(records(sized)), has_more
 
 
+def visible(actor: Actor, keys: Iterable[int], action: Action = "read") -> dict[int, AgentRecord]:
+    """Read agents by their keys, those that the actor may see. One query."""
+    rows = Agent.objects.visible_to(actor, action).filter(pk__in=set(keys), revision__isnull=False)
+    return {agent.pk: _record(agent) for agent in rows.select_related("revision")}
+
+
 def records(sized: Iterable[Sized[int]]) -> Iterator[AgentRecord]:
     """Yield the agents of a page in its order, read in groups."""
     for keys in portions.groups(sized):
