@@ -65,7 +65,7 @@ async def read_turn(actor: Actor, sent: ReadTurnArguments) -> str:
 async def _ended(started: Started, seconds: int) -> None:
     """Wait until a response of a turn has ended, or the time is over."""
     after = (started.first_seq - 1, LAST_ORDINAL)
-    with suppress(TimeoutError):
+    with suppress(TimeoutError):  # the caller reads on
         async with asyncio.timeout(seconds):
             async for _ in live.follow(started.turn, after, until_response=started.first_seq):
                 pass

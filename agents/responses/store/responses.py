@@ -184,14 +184,19 @@ def of_step(actor: Actor, step: int, api: Api = Api.RESPONSES) -> ResponseRecord
     return None if row is None else _record(row)
 
 
+MAX_NAMESAKES = 20
+"""Turns of one name that are looked at: several users may have a name, and most have theirs alone."""
+
+
 def last_unstored(actor: Actor, metadata: str) -> ResponseRecord | None:
     """Return the last response of the actor that is not to be stored and has this metadata (``key=value``)."""
     term = terms.find(TermKind.META, metadata)
     if term is None:
         return None
+    tagged = TurnTag.objects.filter(term_id=term).order_by("-turn_id").values_list("turn_id", flat=True)
     rows = _responses(actor, "run", [Api.UNSTORED]).filter(actor_user=actor.user_id)
-    tagged = rows.filter(turn_id__in=TurnTag.objects.filter(term_id=term).values("turn_id")).order_by("-id")
-    row = tagged.values_list(*_COLUMNS).first()
+    newest = rows.filter(turn_id__in=list(tagged[:MAX_NAMESAKES])).order_by("-turn_id", "-number")
+    row = newest.values_list(*_COLUMNS).first()
     return None if row is None else _record(row)
 
 

@@ -71,7 +71,7 @@ class Sender:
                     rounds.failed("webhooks", error)
                 pause_s = POLL_S
             await asyncio.sleep(MIN_ROUND_S)
-            with suppress(TimeoutError):
+            with suppress(TimeoutError):  # it is time to look
                 await asyncio.wait_for(self._wakeup.wait(), pause_s)
 
     async def _send_and_look(self) -> float:

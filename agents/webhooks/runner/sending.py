@@ -27,7 +27,7 @@ ANSWER_S = 3.0
 """How long the beginning of a body is waited for, once there is a status."""
 MAX_ANSWER_BYTES = 4 * MAX_ANSWER
 _HEADERS = {"Content-Type": "application/json", "User-Agent": "agents-webhooks/1", "Accept-Encoding": "identity"}
-NO_SECRET = "Its signing secret can no longer be read: rotate it."  # noqa: S105 - it tells of one
+CANNOT_SIGN = "Its signing secret can no longer be read: rotate it."
 
 
 async def check_url(url: str) -> None:
@@ -49,7 +49,7 @@ async def _send(attempt: Attempt) -> Outcome:
     now = ids.now_us()
     secrets = endpoints.secrets_of(attempt.endpoint, attempt.secrets, attempt.old_secret_until, now)
     if not secrets:
-        return Outcome(error=NO_SECRET)
+        return Outcome(error=CANNOT_SIGN)
     body = payload(attempt.event, attempt.kind, attempt.created_at, attempt.data)
     headers = _HEADERS | signature.headers(attempt.webhook_id, now // 1_000_000, body, secrets)
     began = time.perf_counter()
@@ -86,7 +86,7 @@ async def _beginning(response: aiohttp.ClientResponse) -> bytes:
     """Read the first bytes of a body, and no more of it however long it is. The status says whether the event has been
     taken: a body that breaks off, or does not end, changes nothing about that."""
     answered = bytearray()
-    with suppress(TimeoutError, aiohttp.ClientError):
+    with suppress(TimeoutError, aiohttp.ClientError):  # what has arrived is enough
         async with asyncio.timeout(ANSWER_S):
             async for data in response.content.iter_any():
                 answered += data[:MAX_ANSWER_BYTES]

@@ -10,7 +10,7 @@ from agents.base.addresses import MAX_URL
 from agents.base.schemas.wire import Wire, WireOutput, null_is
 from agents.webhooks.schemas.event_types import BY_NAME
 
-SECRET_PREFIX = "whsec_"  # noqa: S105 - what stands before each
+KEY_PREFIX = "whsec_"
 """What a signing secret begins with; the rest is the key in base64."""
 MAX_NAMED = 100
 """Types that a request names; each may be named more than once."""

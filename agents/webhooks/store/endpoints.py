@@ -18,7 +18,7 @@ from agents.base.store.keyset import Bounds, Cursor
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us, us_or_none
 from agents.webhooks.models import WebhookEndpoint
-from agents.webhooks.schemas.endpoints import SECRET_PREFIX
+from agents.webhooks.schemas.endpoints import KEY_PREFIX
 from agents.webhooks.schemas.event_types import mask_of, names_in
 from agents.webhooks.store import deliveries
 
@@ -183,7 +183,7 @@ def _edge(kind: ids.Kind, public_id: str, param: str) -> int | None:
 
 
 def _new_secret() -> str:
-    return SECRET_PREFIX + base64.b64encode(random_secrets.token_bytes(SECRET_BYTES)).decode()
+    return KEY_PREFIX + base64.b64encode(random_secrets.token_bytes(SECRET_BYTES)).decode()
 
 
 def _context(key: int) -> str:

@@ -27,21 +27,20 @@ from agents.webhooks.store import deliveries
 MAX_READ = 100
 """Events that are made into deliveries at once."""
 
-_INSERT = f"""
+_INSERT = """
     INSERT INTO agents_webhookevent (id, type, owner_id, turn_id, response_id, data, is_test, waits, created_at)
-    SELECT %s, %s, t.owner_id, t.id, {{response}}, '', FALSE, TRUE, %s
-    FROM agents_turn t {{join}} WHERE t.id = %s AND t.source = {Source.NATIVE.value} AND EXISTS (
+    SELECT %s, %s, t.owner_id, t.id, {response}, '', FALSE, TRUE, %s
+    FROM agents_turn t {join} WHERE t.id = %s AND t.source = %s AND EXISTS (
         SELECT 1 FROM agents_webhookendpoint e
         WHERE e.owner_id = t.owner_id AND e.disabled_at IS NULL AND (e.event_types & %s) <> 0
     )
-"""  # noqa: S608 - names and a number of ours
+"""
 _OF_TURN = _INSERT.format(response="NULL", join="")
 _BACKGROUND = '%"background":true%'
 """In the settings of a response in the background, and perhaps in others: whoever reads the event looks closer."""
 _OF_RESPONSE = _INSERT.format(
     response="r.id",
-    join=f"JOIN agents_response r ON r.turn_id = t.id AND r.api = {Api.RESPONSES.value}"
-    " AND r.last_seq = %s AND r.settings LIKE %s",
+    join="JOIN agents_response r ON r.turn_id = t.id AND r.api = %s AND r.last_seq = %s AND r.settings LIKE %s",
 )
 _RESPONSE_ENDS: dict[str, tuple[EventType, ...]] = {
     "completed": (event_types.RESPONSE_COMPLETED, event_types.RESPONSE_INCOMPLETE),
@@ -58,10 +57,11 @@ def note(turn: int, event: TurnAwaiting | TurnEnded) -> None:
         of_turn, of_response = BY_NAME[f"turn.{event.status}"], _RESPONSE_ENDS[event.status]
     else:
         of_turn, of_response = event_types.TURN_AWAITING_INPUT, (event_types.RESPONSE_COMPLETED,)
-    execute_later(_OF_TURN, ids.new_key(), of_turn.number, event.at, turn, of_turn.bit)
+    native = Source.NATIVE.value
+    execute_later(_OF_TURN, ids.new_key(), of_turn.number, event.at, turn, native, of_turn.bit)
+    response = Api.RESPONSES.value, event.seq, _BACKGROUND
     mask = sum(kind.bit for kind in of_response)
-    values = (ids.new_key(), of_response[0].number, event.at, event.seq, _BACKGROUND, turn, mask)
-    execute_later(_OF_RESPONSE, *values)
+    execute_later(_OF_RESPONSE, ids.new_key(), of_response[0].number, event.at, *response, turn, native, mask)
     transaction.on_commit(_ring_if_heard)
 
 
@@ -100,18 +100,18 @@ class Outlook:
 
 
 _outlook = Outlook(events_wait=False, next_due=None, is_heard=True)
-_LOOK = f"""
+_LOOK = """
     SELECT EXISTS (SELECT 1 FROM agents_webhookevent WHERE waits),
-      (SELECT MIN(due_at) FROM agents_webhookdelivery WHERE state = {DeliveryState.PENDING.value}),
+      (SELECT MIN(due_at) FROM agents_webhookdelivery WHERE state = %s),
       EXISTS (SELECT 1 FROM agents_webhookendpoint WHERE disabled_at IS NULL)
-"""  # noqa: S608 - a number of ours
+"""
 
 
 def look_out() -> Outlook:
     """Look what there is to do: one statement, which is all that an idle process costs."""
     global _outlook
     with direct_cursor() as cursor:
-        cursor.execute(_LOOK)
+        cursor.execute(_LOOK, [DeliveryState.PENDING.value])
         waits, next_due, is_heard = cursor.fetchone()
     _outlook = Outlook(bool(waits), next_due, bool(is_heard))
     return _outlook

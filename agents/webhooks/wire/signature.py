@@ -9,7 +9,7 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 
-from agents.webhooks.schemas.endpoints import SECRET_PREFIX
+from agents.webhooks.schemas.endpoints import KEY_PREFIX
 
 
 def headers(webhook_id: str, at_s: int, body: bytes, secrets: Sequence[str]) -> dict[str, str]:
@@ -23,5 +23,5 @@ def headers(webhook_id: str, at_s: int, body: bytes, secrets: Sequence[str]) -> 
 
 
 def _signature(secret: str, signed: bytes) -> str:
-    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
+    key = base64.b64decode(secret.removeprefix(KEY_PREFIX))
     return f"v1,{base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()}"

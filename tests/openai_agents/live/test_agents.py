@@ -130,7 +130,8 @@ def test_each_dialect_lists_the_agents_of_the_other(
     seen = openai_client.beta.agents.retrieve(theirs.agent_id)
     assert seen.instructions == "Theirs."
     assert seen.id in [one.id for one in openai_client.beta.agents.list(limit=100)]
-    ours = openai_client.beta.agents.create(model=MODEL, instructions="Ours.", tools=[function("f")])  # type: ignore[list-item]  # a plain mapping
+    tools: Any = [function("f")]
+    ours = openai_client.beta.agents.create(model=MODEL, instructions="Ours.", tools=tools)
     config = caller.get(f"/v1/agents/{ours.id}").json["agent_config"]
     assert config["instructions"] == "Ours."
     assert [tool["name"] for tool in config["client_tools"]] == ["f"]

@@ -138,7 +138,7 @@ def test_web_search_is_an_item_of_its_own(client: OpenAI) -> None:
 
 def test_tools_without_a_machine_are_refused(client: OpenAI) -> None:
     transport = {"type": "stdio", "command": "rm", "cwd": "/"}
-    tool: Any = {"type": "mcp", "server_label": "lab", "transport": transport}
+    tools: Any = [function("f"), {"type": "mcp", "server_label": "lab", "transport": transport}]
     with pytest.raises(BadRequestError) as refused:
-        client.beta.agents.create(model="scripted/fast", tools=[function("f"), tool])  # type: ignore[list-item]  # plain mappings
+        client.beta.agents.create(model="scripted/fast", tools=tools)
     assert refused.value.param == "tools[1].transport.type"

@@ -264,7 +264,8 @@ def test_an_unknown_call_is_refused_in_the_words_that_the_client_waits_for(opena
     with pytest.raises(BadRequestError) as refused:
         talk.send(result(action))
     assert refused.value.code == "invalid_request_error"
-    assert refused.value.body["message"] == "Unknown pending tool call: call_unknown"  # type: ignore[index]  # an object
+    body: Any = refused.value.body
+    assert body["message"] == "Unknown pending tool call: call_unknown"
 
 
 def test_handlers_answer_at_once(openai_client: OpenAI) -> None:
