@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,10 +12,12 @@ from rest_framework.request import Request
 
 from agents.base.api.provider_data import provider_data
 from agents.base.api.views import ApiView, Awaited, answer
+from agents.base.reading import read
 from agents.loop.current_service import service
-from agents.responses.api.streams import failure_of
-from agents.responses.runner import contexts, files, references, sealed_items
+from agents.responses.api.streams import finished
+from agents.responses.runner import contexts, files, references
 from agents.responses.runner.requests import ResponseRequest
+from agents.responses.runner.responses import begin_response
 from agents.responses.schemas.contexts import CompactContext, CompactedContext, CountInput, InputTokens
 from agents.responses.schemas.input_items import CompactionTriggerItem, items_of_input
 from agents.responses.schemas.objects import ItemObject
@@ -34,21 +34,8 @@ class _ContextView(ApiView):
 
     def _asked(self, request: Request, body: CreateResponse) -> ResponseRequest:
         """Return the request for a response that has this context. Raises NotFound, InvalidRequest."""
-        if not isinstance(body.input, str):
-            items = references.resolve_references(self.actor, body.input, "input")
-            body = body.model_copy(update={"input": sealed_items.opened(self.actor, items)})
+        body = references.resolved_body(self.actor, body)
         return ResponseRequest(self.actor, body, self.raw, None, provider_data(request._request))
-
-
-async def _with_files(
-    request: ResponseRequest, work: Callable[[ResponseRequest], Awaitable[HttpResponseBase]]
-) -> HttpResponseBase:
-    """Read the files of a request, then go on."""
-    items = items_of_input(request.body.input)
-    if files.need_reading(items):
-        readable = await files.readable(service().providers, request.actor, items)
-        request = replace(request, readable=readable)
-    return await work(request)
 
 
 class ContextCompact(_ContextView):
@@ -58,13 +45,13 @@ class ContextCompact(_ContextView):
         items = [*(items_of_input(body.input) if body.input else ()), CompactionTriggerItem(type="compaction_trigger")]
         fields: dict[str, Any] = {name: getattr(body, name) for name in CompactContext.model_fields if name != "input"}
         asked = CreateResponse.model_construct(input=items, store=False, **fields)
-        return Awaited(partial(_with_files, self._asked(request, asked), _compacted))
+        return Awaited(partial(_compacted, self._asked(request, asked)))
 
 
 async def _compacted(request: ResponseRequest) -> HttpResponseBase:
-    started, encoder = await contexts.summed_up(service(), request)
-    if encoder.state.status == "failed" and encoder.error is not None:
-        raise failure_of(started, encoder.error)
+    request = await files.with_files(service().providers, request)
+    started = await read(begin_response, service(), request)
+    encoder = await finished(started)
     kept = await contexts.messages_of_users(request)
     output = [*kept, *map(msgspec.json.decode, encoder.state.output)]
     return answer(
@@ -84,10 +71,11 @@ class InputTokenCount(_ContextView):
         fields: dict[str, Any] = {name: getattr(body, name) for name in CountInput.model_fields}
         fields["model"] = body.model or _NO_MODEL
         asked = WarmUpResponse.model_construct(store=False, **fields)
-        return Awaited(partial(_with_files, self._asked(request, asked), partial(_counted, body.model is not None)))
+        return Awaited(partial(_counted, self._asked(request, asked), has_model=body.model is not None))
 
 
-async def _counted(has_model: bool, request: ResponseRequest) -> HttpResponseBase:
+async def _counted(request: ResponseRequest, *, has_model: bool) -> HttpResponseBase:
+    request = await files.with_files(service().providers, request)
     count = await contexts.count(service(), request, has_model=has_model)
     response = answer(InputTokens(input_tokens=count.tokens))
     if count.is_estimated:

@@ -21,7 +21,7 @@ from agents.record.schemas.turns import ItemSnapshot
 from agents.record.store import items, sessions
 from agents.record.store.history import NewItem
 from agents.responses.api.item_lists import find_item, item_page
-from agents.responses.runner import files, references, sealed_items
+from agents.responses.runner import files, references
 from agents.responses.runner.input import row_of
 from agents.responses.schemas.objects import (
     AddItems,
@@ -48,7 +48,7 @@ def _answer_with_rows(
     actor: Actor, input_items: Sequence[Any], answer_rows: Callable[[Sequence[NewItem]], HttpResponseBase]
 ) -> HttpResponseBase:
     """Build the rows of items and answer with them; files in the items are read first."""
-    input_items = sealed_items.opened(actor, references.resolve_references(actor, input_items, "items"), "items")
+    input_items = references.resolved(actor, input_items, "items")
     if not files.need_reading(input_items):
         return answer_rows([row_of(item) for item in input_items])
 

@@ -4,7 +4,6 @@ items."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from django.http import HttpRequest
@@ -34,7 +33,6 @@ from agents.responses.runner import files, references, sealed_items
 from agents.responses.runner import responses as runs
 from agents.responses.runner.requests import ResponseRequest, StartedResponse
 from agents.responses.runner.response_state import state_of
-from agents.responses.schemas.input_items import items_of_input
 from agents.responses.schemas.objects import Deleted, ItemList, ResponseEvent, ResponseList, ResponseObject
 from agents.responses.schemas.requests import CreateResponse, checked_include
 from agents.responses.store import conversations, responses
@@ -67,9 +65,7 @@ def _start(request: ResponseRequest) -> HttpResponseBase:
 
 async def _read_files_and_start(request: ResponseRequest) -> HttpResponseBase:
     """Read the files of a request, then start its response."""
-    items = items_of_input(request.body.input)
-    readable = await files.readable(service().providers, request.actor, items)
-    answer = await read(_start, replace(request, readable=readable))
+    answer = await read(_start, await files.with_files(service().providers, request))
     return await answer.work() if isinstance(answer, Awaited) else answer
 
 
@@ -85,15 +81,12 @@ class ResponseCreate(ApiView):
 
     @extend_schema(operation_id="create_response", request=CreateResponse, responses=RESPONSE_OR_STREAM)
     def post(self, request: Request) -> HttpResponseBase:
-        body = self.body(CreateResponse)
-        if not isinstance(body.input, str):
-            items = references.resolve_references(self.actor, body.input, "input")
-            body = body.model_copy(update={"input": sealed_items.opened(self.actor, items)})
+        body = references.resolved_body(self.actor, self.body(CreateResponse))
         headers = request._request.headers
         idempotency_key, retry_count = headers.get("Idempotency-Key"), headers.get("X-Stainless-Retry-Count")
         retry = retries.read(self.actor, request.path, self.raw, idempotency_key, retry_count)
         response_request = ResponseRequest(self.actor, body, self.raw, retry, provider_data(request._request))
-        if files.need_reading(items_of_input(body.input)):
+        if files.has_files(response_request):
             return Awaited(partial(_read_files_and_start, response_request))
         return _start(response_request)
 

@@ -86,14 +86,20 @@ def _missing_model(started: StartedResponse) -> NotFound:
     return NotFound(message, code="model_not_found", param="model")
 
 
-async def response_answer(started: StartedResponse) -> HttpResponseBase:
-    """Answer with the response once it is over. A failed response is an error with the status of its cause."""
+async def finished(started: StartedResponse) -> ResponseStream:
+    """Return a response once it is over. Raises AgentsError for one that failed, with the status of its cause."""
     encoder = ResponseStream(started.head)
     async with aclosing(entries_of(started)) as batches:
         async for batch in batches:
             encoder.feed(batch)
     if encoder.state.status == "failed" and encoder.error is not None:
-        raise failure_of(started, encoder.error)
+        raise _failure(started, encoder.error)
+    return encoder
+
+
+async def response_answer(started: StartedResponse) -> HttpResponseBase:
+    """Answer with the response once it is over. Raises as `finished`."""
+    encoder = await finished(started)
     return json_response(response_json(started.head, encoder.state))
 
 
@@ -107,7 +113,7 @@ _STATUS = {
 }
 
 
-def failure_of(started: StartedResponse, error: ErrorInfo) -> AgentsError:
+def _failure(started: StartedResponse, error: ErrorInfo) -> AgentsError:
     """Return the HTTP error of a failed response: an endpoint's refusal keeps its status, another failure of
     an endpoint is 502."""
     if error.type == "model_not_found":

@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
-from agents.base.access import Actor
+from agents.base import ids
 from agents.base.reading import read
-from agents.loop import model_names
 from agents.loop.inference.base import InferenceRequest, TokenCounter
+from agents.loop.progress import RunProgress
 from agents.loop.service import Service
 from agents.loop.token_estimate import estimated_tokens
-from agents.record.schemas.compaction import after_compaction
-from agents.record.schemas.items import joined_calls, system_item
-from agents.record.store import history
 from agents.record.store import items as stored_items
-from agents.responses.runner import input, tools
-from agents.responses.runner.entries import entries_of
-from agents.responses.runner.requests import ResponseRequest, StartedResponse
-from agents.responses.runner.responses import begin_response, history_of
+from agents.responses.runner import input
+from agents.responses.runner.requests import ResponseRequest
+from agents.responses.runner.response_run import response_run
+from agents.responses.runner.responses import history_of, with_agent
 from agents.responses.store import responses
 from agents.responses.wire.items import items_json
-from agents.responses.wire.stream import ResponseStream
 
 JSON = dict[str, Any]
-
-
-async def summed_up(service: Service, request: ResponseRequest) -> tuple[StartedResponse, ResponseStream]:
-    """Run a request that asks for a summary alone, and return it with its end."""
-    started = await read(begin_response, service, request)
-    encoder = ResponseStream(started.head)
-    async with aclosing(entries_of(started)) as batches:
-        async for batch in batches:
-            encoder.feed(batch)
-    return started, encoder
 
 
 async def messages_of_users(request: ResponseRequest) -> list[JSON]:
@@ -82,19 +66,11 @@ async def count(service: Service, request: ResponseRequest, *, has_model: bool) 
 
 
 def _context(service: Service, request: ResponseRequest, has_model: bool) -> _Context:
-    body, providers = request.body, service.providers
-    offer = tools.offered_tools(providers, request.actor, body, request.provider_data)
-    definitions = [*(tool.definition for tool in offer.server.values()), *offer.client]
-    messages = _messages(request.actor, request)
-    endpoint, model = model_names.resolve(providers, request.actor, body.model) if has_model else (None, "")
-    counter = endpoint if isinstance(endpoint, TokenCounter) else None
-    return _Context(InferenceRequest(model, messages, definitions), counter)
-
-
-def _messages(actor: Actor, request: ResponseRequest) -> Sequence[bytes]:
-    """Return what a model would be sent."""
-    body = request.body
-    parsed = input.parse_input(body.input, request.readable)
-    head = [system_item(body.instructions)] if body.instructions else []
-    own = history.messages(row.body for row in parsed.rows)
-    return joined_calls([*head, *after_compaction([*history_of(input.target_of(actor, body), parsed), *own])])
+    """Return the inference that a response would begin with; without its endpoint where the request names no model."""
+    request = with_agent(service, request)
+    parsed = input.parse_input(request.body.input, request.readable)
+    target = input.target_of(request.actor, request.body)
+    run = response_run(service, request, ids.new_key(), target.session or ids.new_key(), parsed.messages)
+    progress = RunProgress(replace(run, history=history_of(target, parsed)))
+    inference = InferenceRequest(run.inference_model, progress.messages(), progress.available_tools())
+    return _Context(inference, run.inference if has_model and isinstance(run.inference, TokenCounter) else None)

@@ -4,12 +4,14 @@ starts. The items are stored as received."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from agents.base.access import Actor
 from agents.loop.provider_set import Providers
 from agents.responses.runner.extensions import extensions
-from agents.responses.schemas.input_items import FilePart, FunctionOutputItem, ImagePart, MessageItem
+from agents.responses.runner.requests import ResponseRequest
+from agents.responses.schemas.input_items import FilePart, FunctionOutputItem, ImagePart, MessageItem, items_of_input
 
 
 def need_reading(items: Sequence[Any]) -> bool:
@@ -28,6 +30,19 @@ def _is_output(item: Any) -> bool:
 
 def _needs_reading(part: Any) -> bool:
     return isinstance(part, FilePart) or (isinstance(part, ImagePart) and part.file_id is not None)
+
+
+def has_files(request: ResponseRequest) -> bool:
+    """Whether files of a request must be read before its model gets them."""
+    return need_reading(items_of_input(request.body.input))
+
+
+async def with_files(providers: Providers, request: ResponseRequest) -> ResponseRequest:
+    """Return a request with its files `readable`, if it has any."""
+    if not has_files(request):
+        return request
+    items = items_of_input(request.body.input)
+    return replace(request, readable=await readable(providers, request.actor, items))
 
 
 async def readable(providers: Providers, actor: Actor, items: Sequence[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Replaces references to stored items in an input by the items."""
+"""What the items of a request stand for: references for stored items, sealed texts for what was sealed."""
 
 from __future__ import annotations
 
@@ -10,16 +10,26 @@ from pydantic import TypeAdapter
 from agents.base.access import Actor
 from agents.base.errors import NotFound
 from agents.record.store import items as stored_items
+from agents.responses.runner import sealed_items
 from agents.responses.schemas.input_items import InputItem, ReferenceItem
+from agents.responses.schemas.requests import CreateResponse
 from agents.responses.wire.items import items_json
 
 _ITEM: TypeAdapter[Any] = TypeAdapter(InputItem)
 
 
-def resolve_references(actor: Actor, items: Sequence[Any], param: str) -> list[Any]:
-    """Return the items with each reference replaced by its item. Raises NotFound, also for an item that the
-    actor may not see."""
-    return [_stored_item(actor, item.id, param) if isinstance(item, ReferenceItem) else item for item in items]
+def resolved(actor: Actor, items: Sequence[Any], param: str = "input") -> list[Any]:
+    """Return items with each reference replaced by its item, and with what was sealed here for this actor. Raises
+    NotFound, also for an item that the actor may not see; InvalidRequest for a summary that cannot be opened."""
+    found = [_stored_item(actor, item.id, param) if isinstance(item, ReferenceItem) else item for item in items]
+    return sealed_items.opened(actor, found, param)
+
+
+def resolved_body(actor: Actor, body: CreateResponse) -> CreateResponse:
+    """Return a request with the items of its input `resolved`."""
+    if isinstance(body.input, str):
+        return body
+    return body.model_copy(update={"input": resolved(actor, body.input)})
 
 
 def _stored_item(actor: Actor, item_id: str, param: str) -> Any:

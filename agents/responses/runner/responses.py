@@ -46,7 +46,7 @@ def begin_response(service: Service, request: ResponseRequest) -> StartedRespons
     if earlier_run:
         return _repeated_response(request, *earlier_run)
     service.check_open()
-    request = replace(request, agent=agent_names.of_model(service.providers, request.actor, request.body.model))
+    request = with_agent(service, request)
     try:
         return _start_for_input(service, request)
     except (Conflict, InvalidRequest):
@@ -56,6 +56,11 @@ def begin_response(service: Service, request: ResponseRequest) -> StartedRespons
         if earlier_run is None:
             raise
         return _repeated_response(request, *earlier_run)
+
+
+def with_agent(service: Service, request: ResponseRequest) -> ResponseRequest:
+    """Return a request with the agent that its model names, if it names one. Raises as `agent_names.of_model`."""
+    return replace(request, agent=agent_names.of_model(service.providers, request.actor, request.body.model))
 
 
 def _start_for_input(service: Service, request: ResponseRequest) -> StartedResponse:

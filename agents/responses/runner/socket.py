@@ -13,7 +13,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -31,7 +31,7 @@ from agents.responses.runner import files, input, references, sealed_items
 from agents.responses.runner.entries import entries_of
 from agents.responses.runner.requests import ResponseRequest
 from agents.responses.runner.responses import begin_response, new_head
-from agents.responses.schemas.input_items import InputItem, items_of_input
+from agents.responses.schemas.input_items import InputItem
 from agents.responses.schemas.requests import CreateResponse, WarmUpResponse
 from agents.responses.store import responses
 from agents.responses.wire.stream import SocketStream
@@ -132,10 +132,7 @@ class ResponseSocket:
         fields = {name: value for name, value in message.items() if name not in _OF_HTTP}
         body = negotiation.validated(fields, WarmUpResponse if _is_warm_up(message) else CreateResponse)
         request = await read(self._request, lane, body, msgspec.json.encode(fields))
-        if files.need_reading(items_of_input(request.body.input)):
-            items = items_of_input(request.body.input)
-            readable = await files.readable(service().providers, self._actor, items)
-            request = replace(request, readable=readable)
+        request = await files.with_files(service().providers, request)
         if _is_warm_up(message):
             head = new_head(request)
             await self._send(SocketStream(head, lane.name).warmed_up(ids.now_us()))
@@ -153,9 +150,7 @@ class ResponseSocket:
     def _request(self, lane: _Lane, body: CreateResponse, raw: bytes) -> ResponseRequest:
         """Return the request with what it refers to. Raises NotFound."""
         require(self._actor, "run")
-        if not isinstance(body.input, str):
-            items = references.resolve_references(self._actor, body.input, "input")
-            body = body.model_copy(update={"input": sealed_items.opened(self._actor, items)})
+        body = references.resolved_body(self._actor, body)
         earlier = self._earlier(lane, body)
         return ResponseRequest(self._actor, body, raw, None, self._provider_data, earlier=earlier)
 

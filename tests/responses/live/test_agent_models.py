@@ -69,6 +69,12 @@ def test_the_model_gets_the_agents_instructions_first(guarded: ServerProcess, la
     assert sent["temperature"] == 0.25
 
 
+def test_its_instructions_and_tools_are_counted(openai_client: OpenAI, caller: Caller, name: str) -> None:
+    Talk(caller, name=name, instructions="Be kind and brief.")
+    counted = openai_client.responses.input_tokens.count(model=f"agent/{name}", input="My cat is Ada.")
+    assert counted.input_tokens == 8
+
+
 def test_tools_of_both_are_called(openai_client: OpenAI, caller: Caller, name: str) -> None:
     agent = Talk(caller, name=name, toolgroups=["builtin::demo"], client_tools=[tool("ask_user", "question")]).agent
     lines = ["call own {}", "then", 'call ask_user {"question": "?"}', "then", 'call get_weather {"city": "X"}', "then"]
