@@ -16,9 +16,6 @@ from agents.record.store import agents, decisions, sessions, start_turn, turns
 from agents.record.store.sessions import SessionRecord
 from agents.record.store.turns import AwaitedCall, TurnTarget
 
-MAX_NAME_CHARS = 60
-"""Characters of the first message that become the name of a new session."""
-
 
 def say(actor: Actor, session: int, text: str) -> str:
     """Continue a session; returns the public id of the turn. A session without an agent continues with the settings
@@ -62,8 +59,7 @@ def try_agent(actor: Actor, agent: int, text: str, session: int | None = None) -
     _check_text(text)
     record = agents.get(actor, agent)
     if session is None:
-        name = " ".join(text.split())[:MAX_NAME_CHARS]
-        session = sessions.create(actor, agent=record.key, name=name)
+        session = sessions.create(actor, agent=record.key, name=sessions.name_of(text))
     return say(actor, session, text), ids.public(ids.Kind.SESSION, session)
 
 

@@ -28,9 +28,6 @@ from agents.record.schemas.events import LAST_ORDINAL
 from agents.record.store import agents, sessions, start_turn, turns
 from agents.record.store.turns import AwaitedCall, TurnTarget
 
-NAME_CHARS = 60
-"""Characters of the message that become the name of a new session."""
-
 
 async def run_agent(actor: Actor, sent: RunArguments) -> str:
     """Start a turn, and return it as it is when it has ended, or after the time to wait. Raises NotFound,
@@ -46,8 +43,7 @@ def _start(actor: Actor, sent: RunArguments) -> Started:
     if sent.session_id:
         session = sessions.get(actor, sessions.key_of(sent.session_id), agent=agent.key, action="run").key
     else:
-        name = " ".join(sent.message[: 4 * NAME_CHARS].split())[:NAME_CHARS]
-        session = sessions.create(actor, agent=agent.key, name=name)
+        session = sessions.create(actor, agent=agent.key, name=sessions.name_of(sent.message))
     body = CreateTurn(messages=[UserMessage(content=sent.message)], stream=True)
     return service().start_turn(actor, agent, session, body)
 

@@ -84,6 +84,14 @@ def _not_found(public_id: str) -> NotFound:
     return NotFound(f"Session '{public_id}' not found.")
 
 
+MAX_NAME_CHARS = 60
+
+
+def name_of(text: str) -> str:
+    """Return the name of a session that begins with this text: its first characters, on one line."""
+    return " ".join(text[: 4 * MAX_NAME_CHARS].split())[:MAX_NAME_CHARS]
+
+
 def create(
     actor: Actor,
     *,

@@ -28,7 +28,7 @@ from agents.record import live
 from agents.record.models.choices import TurnStatus
 from agents.record.schemas.content import ToolCall, ToolResponse, ToolResponseMessage, UserMessage, text_of
 from agents.record.schemas.events import LAST_ORDINAL, TurnEnded
-from agents.record.store import targets, turns
+from agents.record.store import sessions, targets, turns
 from agents.record.store.agents import AgentRecord
 from agents.record.store.history import NewItem
 from agents.record.store.sessions import NewSession
@@ -36,9 +36,6 @@ from agents.record.store.turns import TurnTarget
 from agents.relay.schemas.agent_chat import AgentChatRequest
 from agents.relay.wire.agent_chat import AgentAnswer, ParsedChat, choice, parse, usage_of
 from agents.relay.wire.chat_completions import CompletionAssembly
-
-NAME_CHARS = 60
-"""Characters of what is asked that become the name of the session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +145,7 @@ def begin(actor: Actor, agent: AgentRecord, body: AgentChatRequest, sent: SentRe
 
 def _start(actor: Actor, agent: AgentRecord, chat: ParsedChat, sent: SentRequest) -> Started:
     said = [text_of(message.content) for message in chat.messages if isinstance(message, UserMessage)]
-    name = " ".join(" ".join(said)[: 4 * NAME_CHARS].split())[:NAME_CHARS]
-    session = NewSession(ids.new_key(), agent.key, name)
+    session = NewSession(ids.new_key(), agent.key, sessions.name_of(" ".join(said)))
     earlier = [NewItem(ids.new_key(), message) for message in chat.before]
     body = CreateTurn(messages=list(chat.messages), stream=True)
     return service().start_turn(actor, agent, session.key, body, sent.in_new_session(session, earlier))
