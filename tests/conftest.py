@@ -40,7 +40,7 @@ gc.set_threshold(50_000, 20, 100)
 # a shell that starts a command behind itself lets it ignore SIGINT, and every server we start would inherit that
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-pytest_plugins = [f"tests.fixtures.{name}" for name in ("admin", "api", "live", "pages")]
+pytest_plugins = [f"tests.fixtures.{name}" for name in ("admin", "api", "live", "pages", "tools")]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -4,25 +4,19 @@ nothing over a reload or a server that goes and comes."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.live.caller import Caller, Talk, answer_to, script, tool
 from tests.support.live.held_model import HeldModel
-from tests.support.live.mcp_process import McpProcess, served
+from tests.support.live.mcp_process import McpProcess
 from tests.support.live.process import ServerProcess
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 Open = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def mcp() -> Iterator[McpProcess]:
-    with served() as made:
-        yield made
 
 
 def shown(page: Page) -> str:

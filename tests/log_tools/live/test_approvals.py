@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,18 +10,12 @@ from openai import OpenAI
 
 from tests.support.live.caller import script
 from tests.support.live.log_client import over_http, run
-from tests.support.live.mcp_process import McpProcess, served
+from tests.support.live.mcp_process import McpProcess
 from tests.support.live.process import ServerProcess
 
 pytestmark = pytest.mark.server
 
 BOIL = script('call get_boiling_point {"liquid_name": "polyjuice"}', "then", "say It is known.")
-
-
-@pytest.fixture(scope="module")
-def mcp() -> Iterator[McpProcess]:
-    with served() as made:
-        yield made
 
 
 @pytest.mark.parametrize("approve", [True, False])

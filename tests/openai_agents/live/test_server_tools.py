@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from openai import BadRequestError, OpenAI
 
 from tests.support.live.agents_api import Talk, agent, decision, function, short
-from tests.support.live.mcp_process import TOKEN, McpProcess, check_kept_nowhere, engine_serving, served
-from tests.support.live.process import ServerProcess, running
+from tests.support.live.mcp_process import TOKEN, McpProcess, check_kept_nowhere
+from tests.support.live.process import ServerProcess
 
 pytestmark = pytest.mark.server
 
@@ -19,29 +18,9 @@ BOIL = ('call get_boiling_point {"liquid_name": "polyjuice"}', "then", "say Minu
 DROP = ('call drop_everything {"table": "people"}', "then", "say So be it.")
 
 
-@pytest.fixture(scope="module")
-def mcp() -> Iterator[McpProcess]:
-    with served() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def locked_mcp() -> Iterator[McpProcess]:
-    with served(token=TOKEN) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Iterator[ServerProcess]:
-    with engine_serving() as url:
-        settings = {"BRAVE_SEARCH_URL": url, "BRAVE_SEARCH_API_KEY": "key-of-the-settings"}
-        with running(tmp_path_factory.mktemp("tools"), settings, data=data) as made:
-            yield made
-
-
 @pytest.fixture
-def client(process: ServerProcess) -> Iterator[OpenAI]:
-    with OpenAI(base_url=f"{process.base}/v1", api_key="none", max_retries=0) as client:
+def client(searching: ServerProcess) -> Iterator[OpenAI]:
+    with OpenAI(base_url=f"{searching.base}/v1", api_key="none", max_retries=0) as client:
         yield client
 
 
@@ -116,7 +95,7 @@ def test_a_call_that_destroys_is_asked_about(client: OpenAI, mcp: McpProcess, wo
 
 
 def test_an_authorization_is_used_and_kept_secret(
-    client: OpenAI, process: ServerProcess, locked_mcp: McpProcess
+    client: OpenAI, searching: ServerProcess, locked_mcp: McpProcess
 ) -> None:
     talk = Talk.begin(client, *BOIL, agent=agent(offered(locked_mcp, authorization=TOKEN)))
     session = talk.until("idle")
@@ -124,7 +103,7 @@ def test_an_authorization_is_used_and_kept_secret(
     assert talk.items()[1].output == "-100"
     with talk.sessions.stream(talk.id, input="\n".join(("!script", *BOIL))) as stream:
         assert stream.get_final_result().output_text == "Minus one hundred."
-    check_kept_nowhere(TOKEN, process)
+    check_kept_nowhere(TOKEN, searching)
 
 
 def test_web_search_is_an_item_of_its_own(client: OpenAI) -> None:

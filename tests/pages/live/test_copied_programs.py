@@ -7,7 +7,6 @@ import html
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -17,19 +16,13 @@ from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
 import pytest
 
 from tests.support.live.caller import TIMEOUT_S, Caller
-from tests.support.live.mcp_process import McpProcess, served
+from tests.support.live.mcp_process import McpProcess
 from tests.support.live.openai_api import created, function, text
 from tests.support.live.process import ServerProcess, eventually
 
 pytestmark = pytest.mark.server
 
 BOIL = 'call get_boiling_point {"liquid_name": "polyjuice"}'
-
-
-@pytest.fixture(scope="module")
-def mcp() -> Iterator[McpProcess]:
-    with served() as made:
-        yield made
 
 
 def turn_of(caller: Caller, response: str) -> str:

@@ -10,19 +10,13 @@ import pytest
 from openai import OpenAI
 
 from tests.support.live.caller import Caller, script
-from tests.support.live.mcp_process import McpProcess, served
+from tests.support.live.mcp_process import McpProcess
 from tests.support.live.openai_api import MODEL, function, said
 from tests.support.live.process import ServerProcess
 
 pytestmark = pytest.mark.server
 
 BOIL = 'call get_boiling_point {"liquid_name": "polyjuice"}'
-
-
-@pytest.fixture(scope="module")
-def mcp() -> Iterator[McpProcess]:
-    with served() as made:
-        yield made
 
 
 @pytest.fixture

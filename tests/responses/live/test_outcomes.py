@@ -14,7 +14,7 @@ from tests.responses.live.test_conversations import assert_valid
 from tests.safety.live.test_shields import CANNED
 from tests.support.live.caller import Caller, script
 from tests.support.live.held_model import HeldModel
-from tests.support.live.mcp_process import McpProcess, served
+from tests.support.live.mcp_process import McpProcess
 from tests.support.live.openai_api import (
     MODEL,
     answered,
@@ -102,12 +102,6 @@ def test_what_is_cut_in_a_call_is_not_called(client: OpenAI) -> None:
     )
     assert response.status == "incomplete"
     assert [item.type for item in response.output if item.type == "function_call"] == []
-
-
-@pytest.fixture(scope="module")
-def mcp() -> Iterator[McpProcess]:
-    with served() as made:
-        yield made
 
 
 BOIL = 'call get_boiling_point {"liquid_name": "polyjuice"}'

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import openai
@@ -13,8 +12,8 @@ import pytest
 from openai import OpenAI
 
 from tests.support.live.caller import Caller, script
-from tests.support.live.mcp_process import TOKEN, McpProcess, check_kept_nowhere, engine_serving, search_keys, served
-from tests.support.live.process import ServerProcess, running
+from tests.support.live.mcp_process import TOKEN, McpProcess, check_kept_nowhere, search_keys
+from tests.support.live.process import ServerProcess
 
 pytestmark = pytest.mark.server
 
@@ -22,34 +21,14 @@ MODEL = "scripted/fast"
 BOIL = script('call get_boiling_point {"liquid_name": "polyjuice"}', "then", "say Minus one hundred.")
 
 
-@pytest.fixture(scope="module")
-def mcp() -> Iterator[McpProcess]:
-    with served() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def locked_mcp() -> Iterator[McpProcess]:
-    with served(token=TOKEN) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Iterator[ServerProcess]:
-    with engine_serving() as url:
-        settings = {"BRAVE_SEARCH_URL": url, "BRAVE_SEARCH_API_KEY": "key-of-the-settings"}
-        with running(tmp_path_factory.mktemp("tools"), settings, data=data) as made:
-            yield made
+@pytest.fixture
+def caller(searching: ServerProcess) -> Caller:
+    return Caller(searching.port)
 
 
 @pytest.fixture
-def caller(process: ServerProcess) -> Caller:
-    return Caller(process.port)
-
-
-@pytest.fixture
-def client(process: ServerProcess) -> Iterator[OpenAI]:
-    with OpenAI(base_url=f"{process.base}/v1", api_key="none", max_retries=0) as client:
+def client(searching: ServerProcess) -> Iterator[OpenAI]:
+    with OpenAI(base_url=f"{searching.base}/v1", api_key="none", max_retries=0) as client:
         yield client
 
 
@@ -123,7 +102,7 @@ def test_a_call_that_fails_is_told_to_the_model(client: OpenAI, mcp: McpProcess)
 
 
 def test_a_token_goes_to_its_server_and_nowhere_else(
-    client: OpenAI, process: ServerProcess, locked_mcp: McpProcess
+    client: OpenAI, searching: ServerProcess, locked_mcp: McpProcess
 ) -> None:
     secret = {"authorization": TOKEN}
     tool: Any = offered(locked_mcp, **secret)
@@ -131,7 +110,7 @@ def test_a_token_goes_to_its_server_and_nowhere_else(
 
     assert kinds(response) == ["mcp_list_tools", "mcp_call", "message"]
     assert TOKEN not in response.model_dump_json()
-    check_kept_nowhere(TOKEN, process)
+    check_kept_nowhere(TOKEN, searching)
 
 
 def test_a_server_that_refuses_is_401_or_a_failed_response(client: OpenAI, locked_mcp: McpProcess) -> None:
@@ -249,9 +228,9 @@ def test_calls_beyond_the_limit_are_not_made(client: OpenAI, mcp: McpProcess) ->
 
 
 @pytest.fixture(scope="module")
-def store(process: ServerProcess) -> Iterator[tuple[str, str]]:
+def store(searching: ServerProcess) -> Iterator[tuple[str, str]]:
     """A vector store with a file about kettles; their ids."""
-    with OpenAI(base_url=f"{process.base}/v1", api_key="none") as client:
+    with OpenAI(base_url=f"{searching.base}/v1", api_key="none") as client:
         text = io.BytesIO(b"The blue kettle of order 8836 was sent back in March.")
         file = client.files.create(file=("kettles.txt", text), purpose="assistants")
         made = client.vector_stores.create(name="orders")
@@ -322,9 +301,9 @@ def test_the_web_is_searched(client: OpenAI) -> None:
     assert "key-of-the-settings" in search_keys
 
 
-def test_the_steps_of_a_response_are_in_the_log(client: OpenAI, process: ServerProcess, mcp: McpProcess) -> None:
+def test_the_steps_of_a_response_are_in_the_log(client: OpenAI, searching: ServerProcess, mcp: McpProcess) -> None:
     tool: Any = offered(mcp)
     response = client.responses.create(model=MODEL, input=BOIL, tools=[tool], metadata={"case": "log"})
-    [row] = Caller(process.port).get("/v1/logs/turns?q=meta.case:log").json["data"]
+    [row] = Caller(searching.port).get("/v1/logs/turns?q=meta.case:log").json["data"]
     assert [mark["type"] for mark in row["steps"]] == ["other", "inference", "tool_execution", "inference"]
     assert response.status == "completed"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.http_endpoint import Reply, Request, answering
 from tests.support.live.caller import Answer, Caller, Talk
-from tests.support.live.mcp_process import TOKEN, McpProcess, check_kept_nowhere, served
+from tests.support.live.mcp_process import TOKEN, McpProcess, check_kept_nowhere
 from tests.support.live.process import ServerProcess, running
 
 pytestmark = pytest.mark.server
@@ -34,12 +34,6 @@ def indiscreet(_: Request) -> Reply:
 def endpoint() -> Iterator[str]:
     with answering(indiscreet) as address:
         yield address
-
-
-@pytest.fixture(scope="module")
-def mcp() -> Iterator[McpProcess]:
-    with served() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
