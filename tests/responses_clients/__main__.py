@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
-import tempfile
-import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from tests.support.live.caller import Caller
 from tests.support.live.mcp_process import McpProcess, served
-from tests.support.live.process import KEPT, ServerProcess, running
-from tests.support.live.program_environments import CannotInstall, Program, programs
+from tests.support.live.process import ServerProcess, running
+from tests.support.live.program_environments import Program, programs
+from tests.support.live.program_trials import are_known, ended, say, tried
 
 HERE = Path(__file__).resolve().parent
 SHARED = HERE / "shared"
@@ -39,32 +37,20 @@ class Outcome:
         return f"{self.client.name:<16}{self.client.version:<28}{counted:>9}  {verdict:<8}{self.seconds:>6.1f} s"
 
 
-def say(line: str = "") -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
-def tried(client: Program) -> Outcome:
+def outcome_of(client: Program) -> Outcome:
     """A client, tried; whatever happens is told in the outcome."""
-    began, outcome = time.monotonic(), Outcome(client)
-    try:
-        command = client.command()
-        with tempfile.TemporaryDirectory(prefix=f"client-{client.name}-") as folder:
-            _try(command, outcome, Path(folder))
-    except (CannotInstall, subprocess.TimeoutExpired, AssertionError) as error:
-        outcome.wrong += f"{type(error).__name__}: {error}"
-    outcome.seconds = time.monotonic() - began
+    outcome = Outcome(client)
+    wrong, outcome.seconds = tried(client, partial(_try, outcome))
+    outcome.wrong += wrong
     return outcome
 
 
-def _try(command: list[str], outcome: Outcome, folder: Path) -> None:
+def _try(outcome: Outcome, command: list[str], folder: Path) -> None:
     work = folder / "work"
     work.mkdir()
     with served() as mcp, running(folder, {"KEEP_UNSTORED": "1"}) as server:
         _name_model(server)
-        done = subprocess.run(
-            command, cwd=work, env=_given(server, mcp), capture_output=True, text=True, timeout=RUN_S, check=False
-        )
+        done = ended(command, work, server, RUN_S, **_given(mcp))
     for verdict, check in _CHECK.findall(done.stdout):
         (outcome.passed if verdict == "passed" else outcome.failed).append(check)
     if done.returncode or outcome.failed or not outcome.passed:
@@ -77,23 +63,20 @@ def _name_model(server: ServerProcess) -> None:
     assert answer.status == 200, answer.body
 
 
-def _given(server: ServerProcess, mcp: McpProcess) -> dict[str, str]:
-    """The environment of a program."""
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    told = {"SERVER": server.base, "MODEL": MODEL, "GPT_MODEL": GPT_MODEL, "MCP_SERVER": mcp.url}
-    pointed = {"OPENAI_BASE_URL": f"{server.base}/v1", "OPENAI_API_KEY": "local", "NO_PROXY": "*"}
-    return kept | told | pointed | {"PYTHONPATH": str(SHARED), "CHECKS": str(SHARED / "checks.mjs")}
+def _given(mcp: McpProcess) -> dict[str, str]:
+    """The variables of a program."""
+    told = {"MODEL": MODEL, "GPT_MODEL": GPT_MODEL, "MCP_SERVER": mcp.url}
+    return told | {"PYTHONPATH": str(SHARED), "CHECKS": str(SHARED / "checks.mjs")}
 
 
 def main(chosen: list[str]) -> int:
     known = programs(HERE, "client")
-    if unknown := set(chosen) - known.keys():
-        say(f"There is no {', '.join(sorted(unknown))}. There are: {', '.join(known)}.")
+    if not are_known(chosen, known):
         return 2
     outcomes = []
     say(f"{'client':<16}{'version':<28}{'checks':>9}  {'verdict':<8}{'time':>8}")
     for name in chosen or known:
-        outcomes.append(tried(known[name]))
+        outcomes.append(outcome_of(known[name]))
         say(outcomes[-1].row())
         say(f"    {', '.join([*outcomes[-1].passed, *(f'NOT {one}' for one in outcomes[-1].failed)])}")
         for line in outcomes[-1].wrong.splitlines():

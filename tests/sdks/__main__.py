@@ -4,16 +4,16 @@ differs."""
 from __future__ import annotations
 
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from tests.sdks import facts, trial
-from tests.sdks.trial import HERE, Expected, ProgramFailed, Seen
+from tests.sdks.trial import HERE, Expected, Seen
 from tests.support.live.process import running
-from tests.support.live.program_environments import CannotInstall, Program, programs
+from tests.support.live.program_environments import Program, programs
+from tests.support.live.program_trials import are_known, say, tried
 
 
 @dataclass
@@ -33,25 +33,15 @@ class Outcome:
         return f"{cells}  {verdict:<12}{self.seconds:>6.1f} s"
 
 
-def say(line: str = "") -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
-def tried(sdk: Program) -> Outcome:
+def outcome_of(sdk: Program) -> Outcome:
     """An SDK, tried; whatever happens is told in the outcome."""
-    began, outcome = time.monotonic(), Outcome(sdk)
-    try:
-        command = sdk.command()
-        with tempfile.TemporaryDirectory(prefix=f"sdk-{sdk.name}-") as folder:
-            _try(command, outcome, Path(folder))
-    except (CannotInstall, ProgramFailed, AssertionError) as error:
-        outcome.wrong.append(f"{type(error).__name__}: {error}")
-    outcome.seconds = time.monotonic() - began
+    outcome = Outcome(sdk)
+    wrong, outcome.seconds = tried(sdk, partial(_try, outcome))
+    outcome.wrong += [wrong] if wrong else []
     return outcome
 
 
-def _try(command: list[str], outcome: Outcome, folder: Path) -> None:
+def _try(outcome: Outcome, command: list[str], folder: Path) -> None:
     expected = Expected.of(outcome.sdk.name)
     with running(folder, {"KEEP_UNSTORED": "1"}) as server:
         trial.run(command, expected, server, folder)
@@ -79,13 +69,12 @@ def _wrong(expected: Expected, seen: Seen) -> Iterator[str]:
 
 def main(chosen: list[str]) -> int:
     known = programs(HERE, "sdk")
-    if unknown := set(chosen) - known.keys():
-        say(f"There is no {', '.join(sorted(unknown))}. There are: {', '.join(known)}.")
+    if not are_known(chosen, known):
         return 2
     outcomes = []
     say(f"{'SDK':<28}{'version':<52}{'turns':>5}{'steps':>6}  {'verdict':<12}{'time':>8}")
     for name in chosen or known:
-        outcomes.append(tried(known[name]))
+        outcomes.append(outcome_of(known[name]))
         say(outcomes[-1].row())
         for line in outcomes[-1].wrong:
             say(f"    {line}")

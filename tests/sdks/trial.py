@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import time
 import tomllib
 from collections.abc import Callable
@@ -13,7 +11,8 @@ from typing import Any
 
 from tests.sdks import page
 from tests.support.live.caller import Caller, script
-from tests.support.live.process import KEPT, ServerProcess
+from tests.support.live.process import ServerProcess
+from tests.support.live.program_trials import ProgramFailed, ended
 
 HERE = Path(__file__).resolve().parent
 MODEL = "scripted/fast"
@@ -33,10 +32,6 @@ SCRIPTS = tuple(
     script(f'call get_weather {{"city": "{city}"}}', "then", f"say {answer}")
     for city, answer in zip(CITIES, ANSWERS, strict=True)
 )
-
-
-class ProgramFailed(Exception):
-    """An SDK's program did not end well; the text is what it said."""
 
 
 @dataclass(frozen=True)
@@ -84,23 +79,11 @@ class Seen:
 
 def run(command: list[str], expected: Expected, server: ServerProcess, folder: Path) -> None:
     """The SDK's program, to its end. Raises ProgramFailed."""
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     blocks = page.copied(Caller(server.port), expected.way)
-    given = {**kept, **_pointed_at(server.base), **page.variables(blocks), **expected.variables}
-    given |= {"COPIED": blocks[0], "FIRST": expected.asked[0], "SECOND": expected.asked[1], "MODEL": MODEL}
-    try:
-        done = subprocess.run(
-            command, cwd=folder, env=given, capture_output=True, text=True, timeout=RUN_S, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise ProgramFailed(f"it did not end within {RUN_S} s") from error
+    asked = {"COPIED": blocks[0], "FIRST": expected.asked[0], "SECOND": expected.asked[1], "MODEL": MODEL}
+    done = ended(command, folder, server, RUN_S, **{**page.variables(blocks), **expected.variables, **asked})
     if done.returncode:
         raise ProgramFailed(done.stderr.strip()[-3000:])
-
-
-def _pointed_at(base: str) -> dict[str, str]:
-    """Where the model is, in the variables that SDKs look at, and this server, for programs that are told by code."""
-    return {"NO_PROXY": "*", "OPENAI_BASE_URL": f"{base}/v1", "OPENAI_API_KEY": "local", "SERVER": base}
 
 
 def seen(server: ServerProcess, expected: Expected, enough: Callable[[Seen], bool]) -> Seen:
