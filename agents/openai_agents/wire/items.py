@@ -15,7 +15,7 @@ from agents.base import ids
 from agents.openai_agents.wire.sessions import turn_id
 from agents.record.schemas.events import USER_INPUT
 from agents.record.schemas.items import media_type
-from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
+from agents.record.schemas.turns import StepSnapshot
 
 JSON = dict[str, Any]
 WEB_SEARCH_TOOL = "brave_search"
@@ -107,13 +107,6 @@ def _text(content: Any) -> str:
 # --------------------------------------------------------------------------------------------------- steps
 
 
-def turn_items(turn: TurnSnapshot) -> Iterator[JSON]:
-    """Yield the items of a turn in order, those in progress too."""
-    yield from input_items(turn.key, msgspec.json.decode(turn.input_messages))
-    for step in turn.steps:
-        yield from step_items(turn.key, step, msgspec.json.decode(step.detail or b"{}"))
-
-
 def step_items(turn: int, step: StepSnapshot, detail: JSON) -> list[JSON]:
     """Encode a step: none, one, or several items."""
     match step.type:
@@ -130,9 +123,10 @@ def step_items(turn: int, step: StepSnapshot, detail: JSON) -> list[JSON]:
 
 
 def inference_items(turn: int, step: int, detail: JSON, status: str) -> list[JSON]:
-    """Encode what a model wrote: its reasoning, and its message. Its calls are steps of their own."""
+    """Encode what a model wrote: its reasoning, and its message. Its calls are steps of their own. One that another
+    step repeats, and a summary for the model itself, are not shown."""
     message, shown = detail.get("model_response", {}), _STATUSES.get(status, "incomplete")
-    if detail.get("is_cut"):
+    if detail.get("is_cut") or detail.get("compaction") is not None:
         return []
     text, items = _text(message.get("content")), []
     if reasoning := detail.get("reasoning"):

@@ -151,6 +151,19 @@ def test_items_put_in_by_hand_are_in_order(openai_client: OpenAI) -> None:
     assert talk.items(limit=1) == talk.items()
 
 
+def test_a_summary_is_no_answer(openai_client: OpenAI) -> None:
+    """This API has no word for it: its model is told, and its clients are not."""
+    conversation = openai_client.conversations.create().id
+    trigger: Any = [{"type": "compaction_trigger"}]
+    for given in (script("say Yes."), trigger):
+        openai_client.responses.create(model=MODEL, input=given, conversation=conversation)
+    talk = Talk(openai_client, conversation.replace("conv_", "sess_"))
+    assert talk.texts() == [script("say Yes."), "Yes."]
+    with talk.sessions.stream(talk.id, input=script("say Again.")) as stream:
+        assert stream.get_final_result().output_text == "Again."
+    assert talk.texts() == [script("say Yes."), "Yes.", script("say Again."), "Again."]
+
+
 def test_the_steps_of_a_turn_are_in_the_log(openai_client: OpenAI, caller: Caller) -> None:
     tool: Any = function("get_time", "zone")
     talk = Talk.begin(openai_client, 'call get_time {"zone": "UTC"}', "then", "say Noon.", agent=agent(tool))
