@@ -19,6 +19,7 @@ from agents.logs.models.saved_views import SavedView
 from agents.logs.models.segments import Segment, SegmentColumn
 from agents.loop.models import RegisteredModel
 from agents.record.models.agents import Agent, AgentRevision, Session
+from agents.record.models.budgets import Budget, BudgetPeriod, BudgetSpend, BudgetTarget
 from agents.record.models.choices import Api, Source, StepStatus, StepType, TurnStatus
 from agents.record.models.forks import Fork
 from agents.record.models.inputs import InputKind, TurnInput
@@ -38,6 +39,10 @@ __all__ = [
     "AgentRevision",
     "Api",
     "ApiKey",
+    "Budget",
+    "BudgetPeriod",
+    "BudgetSpend",
+    "BudgetTarget",
     "Change",
     "ChangeKind",
     "ChatCompletion",

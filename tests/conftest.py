@@ -28,7 +28,7 @@ from agents.base import ids, reading
 from agents.base.access import ACTIONS, Actor
 from agents.base.store import failures, keys, readiness, scopes, terms
 from agents.knowledge.store import vectors
-from agents.record.store import costs
+from agents.record.store import costs, spending
 from tests import kept, second_database
 from tests.support.inprocess import empty_database
 
@@ -90,7 +90,7 @@ def _one_thread_for_loops() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _fresh_caches() -> Iterator[None]:
     """What the process remembers of one test's database is wrong in the next."""
-    for module in (keys, costs, readiness, scopes, terms, failures, vectors):
+    for module in (keys, costs, spending, readiness, scopes, terms, failures, vectors):
         module.forget()
     yield
     ids.use_clock(None)

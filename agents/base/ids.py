@@ -56,6 +56,7 @@ class Kind(IntEnum):
     WEBHOOK_ENDPOINT = 60
     WEBHOOK_EVENT = 61
     WEBHOOK_DELIVERY = 62
+    BUDGET = 63
 
 
 _secret = b"unset"
@@ -168,6 +169,7 @@ OPENAI_PREFIXES = {
     Kind.WEBHOOK_ENDPOINT: "we_",
     Kind.WEBHOOK_EVENT: "evt_",
     Kind.WEBHOOK_DELIVERY: "wh_",
+    Kind.BUDGET: "budget_",
 }
 
 

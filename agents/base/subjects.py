@@ -16,6 +16,7 @@ REMOVABLE = (
     "telemetry",
     "log_tools",
     "webhooks",
+    "budgets",
 )
 """In the order in which they are installed."""
 

@@ -43,6 +43,8 @@ _STATUS = {
     **{"timeout": 504, "provider_error": 502, "model_not_found": 404, "vector_db_not_found": 404},
     **dict.fromkeys((*_DOCUMENT_ERRORS, "invalid_request_error", "context_length_exceeded"), 400),
     "storage_error": 503,
+    "budget_reached": 429,
+    "model_not_budgetable": 400,
 }
 
 

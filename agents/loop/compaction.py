@@ -51,7 +51,7 @@ async def compact(progress: RunProgress) -> AsyncIterator[Entry]:
     yield started
     while (ended := take_stored_end(progress, started) or end_cut(progress, started)) is not None:
         yield ended
-        if not is_cut(ended):
+        if not is_cut(ended) or not await progress.may_infer():
             return
         started = _begin(progress)
         yield started

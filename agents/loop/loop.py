@@ -110,11 +110,13 @@ class Loop:
 
     async def _infer(self) -> AsyncIterator[Entry]:
         """Run an inference, after a summary where one is due; a request may ask for that alone."""
-        if self._sums_up_only or compaction.is_due(self.progress):
-            async for entry in compaction.compact(self.progress):
+        progress = self.progress
+        sums_up = self._sums_up_only or compaction.is_due(progress)
+        if sums_up and await progress.may_infer():
+            async for entry in compaction.compact(progress):
                 yield entry
-        if not self._sums_up_only and self.progress.error is None:
-            async for entry in steps.infer(self.progress):
+        if not self._sums_up_only and progress.error is None and await progress.may_infer():
+            async for entry in steps.infer(progress):
                 yield entry
 
     async def _act(self, next_round: int) -> AsyncIterator[Entry]:

@@ -57,9 +57,14 @@ async def _no_input() -> None:
     """Read nothing: nobody can send anything to a run that is not recorded."""
 
 
+async def _no_budgets() -> None:
+    """Check nothing: nobody has said whose budgets this run has to keep to."""
+
+
 class RunProgress(RunMessages):
     """The state of one run. ``wait_until_stored`` waits until all entries that the run has yielded are stored; an
-    effect outside, such as a tool's, waits for it. ``read_input`` reads what its client has sent meanwhile."""
+    effect outside, such as a tool's, waits for it. ``read_input`` reads what its client has sent meanwhile.
+    ``check_budgets`` returns why no inference may begin, if so."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
@@ -72,6 +77,7 @@ class RunProgress(RunMessages):
         self.started_inference: StepStarted | None = None
         self.wait_until_stored = _return_at_once
         self.read_input: Callable[[], Awaitable[ClientInput | None]] = _no_input
+        self.check_budgets: Callable[[], Awaitable[ErrorInfo | None]] = _no_budgets
         self._seq = resume.next_seq if resume else 0
         self._number = resume.next_step if resume else 0
         self._ordinal = 0
@@ -128,6 +134,14 @@ class RunProgress(RunMessages):
     @property
     def now(self) -> int:
         return max(self.run.clock(), self._last_at + 1)
+
+    async def may_infer(self) -> bool:
+        """Check budgets before an inference, unless it has begun, or only repeats what is recorded. Where there is
+        nothing left, ``error`` says so."""
+        if self.started_inference or self.stored or self.replay.next_step("inference"):
+            return True
+        self.error = await self.check_budgets()
+        return self.error is None
 
     # -------------------------------------------------------------------------------------- turns
 

@@ -20,7 +20,7 @@ class SentRequest:
     """A request of a caller beside its parsed body: ``raw`` is the body as received, ``provider_data`` is for this
     run's providers and is never stored; ``inputs`` are messages that waited for an earlier turn, and begin this one.
     ``new_session`` is the session of its turn, where that is created with it, and ``earlier_items`` what was said in it
-    elsewhere."""
+    elsewhere. A turn that ``fails_over_budget`` is stored, and fails, where another request would be refused."""
 
     raw: bytes = b""
     retry: Retry | None = None
@@ -28,6 +28,7 @@ class SentRequest:
     new_session: NewSession | None = None
     earlier_items: Sequence[NewItem] = ()
     inputs: Sequence[int] = ()
+    fails_over_budget: bool = False
 
     def in_new_session(self, session: NewSession, earlier_items: Sequence[NewItem]) -> SentRequest:
         """Return the request of a turn that begins a session."""

@@ -17,6 +17,7 @@ from agents.base.errors import AgentsError, Conflict, InvalidRequest, Unavailabl
 from agents.base.reading import read
 from agents.base.store import processes
 from agents.base.store.writer import writer
+from agents.loop import spending
 from agents.loop.extensions import extensions
 from agents.loop.loop import Loop
 from agents.loop.prepare import build_run
@@ -27,6 +28,7 @@ from agents.loop.schemas.turns import CreateTurn, ResumeTurn
 from agents.loop.senders import present_actor
 from agents.loop.sent_request import SentRequest
 from agents.loop.slots import Slot
+from agents.loop.spending import BudgetReached, ModelNames
 from agents.loop.tasks import Runner
 from agents.record.models.choices import TurnStatus
 from agents.record.schemas.agents import AgentConfig, ForkSettings
@@ -37,6 +39,7 @@ from agents.record.store import agents as agent_store
 from agents.record.store import closing, forks, history, inputs, read_turns, retries, sessions, start_turn, turns
 from agents.record.store.agents import AgentRecord
 from agents.record.store.recorder import TurnRef
+from agents.record.store.spending import Spender
 from agents.record.store.start_turn import NewTurn, Resumption
 from agents.record.store.turns import AwaitedCall, TurnTarget
 
@@ -80,14 +83,19 @@ def _pending(awaited: AwaitedCall, answers: Answers) -> PendingCall:
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a response is to run: in a process, its ``owner``, in one of its slots; without a slot in any process that
-    takes it."""
+    takes it. ``checks_first`` says that it begins no inference before it has looked at its budgets."""
 
     owner: str
     slot: Slot | None
+    checks_first: bool = False
 
     @property
     def queued(self) -> bool:
         return self.slot is None or self.slot.queued
+
+    def open(self, loop: Loop) -> list[Event]:
+        """Return the first events of a response that begins a turn here."""
+        return loop.open(queued=self.queued or self.checks_first)
 
 
 class Service:
@@ -103,15 +111,26 @@ class Service:
         runner.on_input_left = partial(runner.run_in_background, partial(read, self.start_left_input))
 
     @contextmanager
-    def place(self, actor: Actor, agent: int | None, *, needs_caller: bool) -> Iterator[Place]:
+    def place(
+        self, actor: Actor, agent: int | None, run: Run, *, needs_caller: bool, fails_later: bool = False
+    ) -> Iterator[Place]:
         """Find a place for a response of an agent: a slot of this process, or none where it runs no turns. What needs
         data of its caller that is not stored has to run here. If the block fails, the slot is left; else the run
-        leaves it. Raises RateLimited."""
+        leaves it. Raises RateLimited, also where nothing is left of a budget; a run that ``fails_later`` finds that out
+        by itself."""
+        checks_first = False
+        spender = Spender(actor.user_id, actor.key_id, agent, run.session, run.turn)
+        try:
+            spending.check(spender, ModelNames(run.inference_model, run.model))
+        except (BudgetReached, InvalidRequest):
+            if not fails_later:
+                raise
+            checks_first = True
         if not self.runner.role.runs and not needs_caller:
-            yield Place("", None)
+            yield Place("", None, checks_first)
             return
         with self.runner.slots.entered(actor, agent) as slot:
-            yield Place(self.runner.owner, slot)
+            yield Place(self.runner.owner, slot, checks_first)
 
     def part(self, kind: type[Part]) -> Part:
         """Return the part of this class, which its subject has added."""
@@ -140,7 +159,10 @@ class Service:
         run = build_run(self.providers, actor, turn=key, session=session, config=agent.config, body=body)
         loop = Loop(replace(run, provider_data=sent.provider_data))
         try:
-            with self.place(actor, agent.key, needs_caller=bool(sent.provider_data)) as place:
+            needs_caller = bool(sent.provider_data)
+            with self.place(
+                actor, agent.key, run, needs_caller=needs_caller, fails_later=sent.fails_over_budget
+            ) as place:
                 return self._start(actor, agent, loop, body, sent, place)
         except retries.AlreadyRun as repeated:
             return self.attach(actor, repeated.turn, repeated.number)
@@ -155,7 +177,7 @@ class Service:
         place: Place,
     ) -> Started:
         run, queued = loop.run, place.queued
-        opening = loop.open(queued=queued)
+        opening = place.open(loop)
         new = NewTurn(
             key=run.turn,
             session=run.session,
@@ -261,7 +283,7 @@ class Service:
         assert run.resume is not None  # it was made just now
         new = sent.new_response(actor, run.model)
         resumption = Resumption(target.key, target.session, target.epoch, opening, run.resume.next_step, waiting, new)
-        with self.place(actor, target.agent, needs_caller=bool(sent.provider_data)) as place:
+        with self.place(actor, target.agent, run, needs_caller=bool(sent.provider_data)) as place:
             turn_ref = start_turn.resume_turn(resumption, place.owner)
             self.run_response(actor, loop, turn_ref, opening, partial(earlier_items, target.key), place)
         return Started(target.key, target.session, opening[0].seq)
@@ -317,7 +339,8 @@ class Service:
         body = CreateTurn.model_validate({"messages": []}).model_copy(
             update={"messages": [one.message for one in waiting]}
         )
-        self.start_turn(actor, agent, session, body, SentRequest(inputs=[one.key for one in waiting]))
+        sent = SentRequest(inputs=[one.key for one in waiting], fails_over_budget=True)
+        self.start_turn(actor, agent, session, body, sent)
 
     # ---------------------------------------------------------------------------------------- cancel
 

@@ -224,7 +224,7 @@ async def infer(progress: RunProgress) -> AsyncIterator[Entry]:
         return
     while (ended := take_stored_end(progress, started) or end_cut(progress, started)) is not None:
         yield ended
-        if not is_cut(ended):
+        if not is_cut(ended) or not await progress.may_infer():
             return
         started = begin_inference(progress)
         progress.started_inference = None

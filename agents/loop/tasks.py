@@ -15,16 +15,19 @@ from agents.base.access import Actor
 from agents.base.models.changes import ChangeKind
 from agents.base.reading import read
 from agents.base.store import failures
+from agents.loop import spending
 from agents.loop.cut_calls import InDoubt
 from agents.loop.loop import Loop
 from agents.loop.recording import RETRY_S, DeltaWriter, Recording
 from agents.loop.roles import EVERYTHING, ProcessRole
-from agents.loop.run import ClientInput
+from agents.loop.run import ClientInput, Run
 from agents.loop.slots import Slot, Slots
+from agents.loop.spending import ModelNames
 from agents.loop.stored_events import Diverged
 from agents.record.bus import TurnLog, hub
 from agents.record.schemas.events import ErrorInfo, Event, FinalStatus, TurnTakenOver
 from agents.record.store import inputs, takeover, turns
+from agents.record.store import spending as stored_spending
 from agents.record.store.recorder import Superseded, TurnRef
 
 log = logging.getLogger(__name__)
@@ -187,6 +190,7 @@ class Runner:
         recording = Recording(turn_ref, turn_log, self._delta_writer, running.abort)
         loop.progress.wait_until_stored = partial(self._wait_until_stored, recording)
         loop.progress.read_input = partial(self._read_input, turn_ref.turn)
+        loop.progress.check_budgets = partial(self._check_budgets, recording, loop.run)
         if loop.run.resume is not None or loop.run.stored_events:
             self._with_input.add(turn_ref.turn)  # nobody has read what came before
         try:
@@ -220,6 +224,14 @@ class Runner:
         await recording.flush()
         while not self.is_confirmed():  # noqa: ASYNC110 - another thread confirms it, by a beat of its own
             await asyncio.sleep(CONFIRM_S)
+
+    @staticmethod
+    async def _check_budgets(recording: Recording, run: Run) -> ErrorInfo | None:
+        """Return why the turn may not ask its model again, if so; what it has spent is stored first."""
+        if stored_spending.is_idle():
+            return None
+        await recording.flush()
+        return await read(spending.turn_refusal, run.turn, ModelNames(run.inference_model, run.model))
 
     @staticmethod
     async def _begin(turn_ref: TurnRef) -> None:

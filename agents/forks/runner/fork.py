@@ -89,8 +89,9 @@ def begin(service: Service, request: ForkRequest) -> Started:
 
 def _start(service: Service, request: ForkRequest, source: ForkSource, plan: ForkPlan) -> Started:
     loop = Loop(_first_run(request, source, plan))
-    with service.place(request.actor, source.target.agent, needs_caller=bool(request.provider_data)) as place:
-        opening = loop.open(queued=place.queued)
+    needs_caller = bool(request.provider_data)
+    with service.place(request.actor, source.target.agent, loop.run, needs_caller=needs_caller) as place:
+        opening = place.open(loop)
         turn_ref, _ = start_turn.open_turn(request.actor, replace(plan.new, queued=place.queued), opening, place.owner)
         service.run_response(
             request.actor, loop, turn_ref, opening, lambda: (_history(plan.new.key, plan, source),), place

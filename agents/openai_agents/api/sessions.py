@@ -83,6 +83,7 @@ class AgentSessions(RetriedView):
         key = runner.create(self.actor, body)
         row = sessions.get(self.actor, session_id(key), "run")
         try:
+            runner.set_limit(self.actor, row, body)
             inputs.start(self.actor, row, runner.messages_of(body.input), sent)
         except (InvalidRequest, NotFound, RateLimited):
             sessions.delete(self.actor, row)  # a session that could not begin was not created

@@ -148,6 +148,7 @@ def _try_to_deliver(actor: Actor, row: StoredSession, batch: _Batch, sent: SentR
 def start(actor: Actor, row: StoredSession, messages: Sequence[TurnMessage], sent: SentRequest) -> int:
     """Begin the first turn of a session; returns its key."""
     body = CreateTurn.model_validate({"messages": []}).model_copy(update={"messages": list(messages)})
+    sent = replace(sent, fails_over_budget=True)  # clients are told of that by the events of their session
     return service().start_turn(actor, agent_for_turn(actor, row), row.key, body, sent).turn
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -10,6 +11,9 @@ import msgspec
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest, NotFound
+from agents.loop import model_names
+from agents.loop.current_service import service
+from agents.loop.spending import NOT_COUNTABLE
 from agents.openai_agents.runner.configs import config_of, missing, unavailable
 from agents.openai_agents.schemas.agents import AgentFields
 from agents.openai_agents.schemas.sessions import (
@@ -23,15 +27,17 @@ from agents.openai_agents.store import sessions
 from agents.openai_agents.store.sessions import LastTurn, StoredSession, StoredTurn
 from agents.openai_agents.wire import agents as agent_wire
 from agents.openai_agents.wire import items as item_wire
-from agents.openai_agents.wire.sessions import SessionHead, TurnOfSession, session_json
+from agents.openai_agents.wire.sessions import SessionHead, SpendControl, TurnOfSession, session_json
 from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import ContentItem, ImageData, ImageItem, TextItem, Url, Usage, UserMessage
 from agents.record.schemas.events import ErrorInfo
-from agents.record.store import agents, inputs, turns
+from agents.record.store import agents, budgets, inputs, spending, turns
 from agents.record.store.agents import AgentRecord
 from agents.record.store.sessions import NewSession
+from agents.record.store.spending import BudgetState
 
 JSON = dict[str, Any]
+NANO_PER_CENT = 10_000_000
 UNKNOWN_MODEL = "unknown"
 """Shown for a session that nobody has named a model for."""
 
@@ -74,6 +80,20 @@ def create(actor: Actor, body: CreateAgentSession) -> int:
     return key
 
 
+def set_limit(actor: Actor, row: StoredSession, body: SessionSettings) -> None:
+    """Set what a session may spend, where its request says that. Raises InvalidRequest for a model without a price."""
+    if "spend_control" not in body.model_fields_set:
+        return
+    cents = body.spend_control.limit if body.spend_control else None
+    config = config_of_session(actor, row)
+    if cents is not None and config is not None:
+        _, model = model_names.resolve(service().providers, actor, config.model)
+        if not spending.has_price(model, config.model):
+            message = f"spend_control.limit: the model '{config.model}' has no price, so that nothing can be counted."
+            raise InvalidRequest(message, param="spend_control.limit", code=NOT_COUNTABLE)
+    budgets.set_spend_control(actor, row.key, None if cents is None else cents * NANO_PER_CENT)
+
+
 def _without_nulls_of_model(given: AgentFields) -> AgentFields:
     """Return what is said of an agent without a model of null: the saved agent's holds then."""
     fields = given.model_dump(by_alias=True, exclude_unset=True)
@@ -98,8 +118,6 @@ def _named_agent(actor: Actor, public_id: str) -> AgentRecord:
 
 def _check(body: SessionSettings) -> None:
     """Raise InvalidRequest for what this server cannot keep to."""
-    if body.spend_control is not None and body.spend_control.limit is not None:
-        raise unavailable("spend_control.limit", "limits of what a session may spend")
     if body.review == "auto_review":
         raise unavailable("review", "automatic review")
 
@@ -117,6 +135,7 @@ def update(actor: Actor, row: StoredSession, body: UpdateAgentSession) -> None:
         settings = {name: value for name, value in row.settings.items() if name != "prompt_cache_options"}
         if body.prompt_cache_options is not None:
             settings["prompt_cache_options"] = body.prompt_cache_options.model_dump()
+    set_limit(actor, row, body)
     if metadata is not None or settings is not None:
         sessions.update(row, metadata, settings)
 
@@ -167,11 +186,24 @@ def agent_for_turn(actor: Actor, row: StoredSession) -> AgentRecord:
 
 def heads_of(actor: Actor, rows: Sequence[StoredSession]) -> list[SessionHead]:
     """Return what sessions say of themselves, whatever they do."""
-    configs, usages = configs_of(actor, rows), sessions.usages_of([row.key for row in rows])
+    keys = [row.key for row in rows]
+    configs, usages, limits = configs_of(actor, rows), sessions.usages_of(keys), budgets.spend_controls(keys)
+    unknown = AgentConfig(model=UNKNOWN_MODEL, instructions="")
     return [
-        _head(row, configs.get(row.key) or AgentConfig(model=UNKNOWN_MODEL, instructions=""), usages.get(row.key))
+        replace(
+            _head(row, configs.get(row.key) or unknown, usages.get(row.key)),
+            spend_control=_spend_control(limits.get(row.key)),
+            last_turn=row.last_turn,
+        )
         for row in rows
     ]
+
+
+def _spend_control(state: BudgetState | None) -> SpendControl | None:
+    if state is None:
+        return None
+    limit = None if state.limit_nano is None else state.limit_nano // NANO_PER_CENT
+    return SpendControl(limit, state.spent.cost_nano // NANO_PER_CENT, state.is_reached)
 
 
 def head_of(actor: Actor, row: StoredSession) -> SessionHead:
@@ -204,7 +236,7 @@ def _object(head: SessionHead, row: StoredSession, last: Mapping[int, LastTurn])
     found = last.get(row.last_turn) if row.last_turn is not None else None
     status = found.status.label if found else None
     actions = required_actions(row.last_turn) if row.last_turn and status == "awaiting_input" else []
-    return session_json(head, status, actions)
+    return session_json(head, status, actions, is_over_budget=head.is_over_budget)
 
 
 def required_actions(turn: int) -> list[JSON]:

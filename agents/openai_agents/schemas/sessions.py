@@ -9,6 +9,7 @@ from pydantic import Field
 from agents.openai_agents.schemas.agents import AgentFields, AgentTool, Effort, Metadata, Model, Params, ServiceTier
 
 MAX_EVENTS = 16_384
+MAX_CENTS = 100_000_000_000
 
 
 class InputText(Params):
@@ -43,7 +44,9 @@ class PromptCacheParams(Params):
 
 
 class SpendControlParams(Params):
-    limit: int | None
+    """What a session may spend in total, in cents; null for no limit."""
+
+    limit: Annotated[int, Field(gt=0, le=MAX_CENTS)] | None
 
 
 class SessionStreamOptions(Params):

@@ -33,7 +33,10 @@ _ERROR_CODES = {
     "server_error": "internal_error",
     "not_resumable": "internal_error",
     "invalid_request_error": "invalid_request",
+    "model_not_budgetable": "invalid_request",
 }
+_BUDGET_CODES = {"session": "session_budget_exceeded", "server": "organization_spend_limit_exceeded"}
+"""Whose budget is reached; for others it is a limit of usage."""
 _STATUS_CODES = {
     401: "authentication_error",
     403: "authentication_error",
@@ -45,8 +48,19 @@ _STATUS_CODES = {
 
 
 @dataclass(frozen=True, slots=True)
+class SpendControl:
+    """What a session may spend, and has spent: in cents, whole ones of what it has. ``limit`` is None where there is
+    none any more."""
+
+    limit: int | None
+    consumed: int
+    is_reached: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SessionHead:
-    """What a session says of itself whatever it does: ``agent`` as encoded. Times are microseconds."""
+    """What a session says of itself whatever it does: ``agent`` as encoded, ``last_turn`` its key. Times are
+    microseconds."""
 
     key: int
     agent: JSON
@@ -55,6 +69,13 @@ class SessionHead:
     metadata: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
+    spend_control: SpendControl | None = None
+    last_turn: int | None = None
+
+    @property
+    def is_over_budget(self) -> bool:
+        """Whether the session has nothing left to spend."""
+        return self.spend_control is not None and self.spend_control.is_reached
 
     @property
     def id(self) -> str:
@@ -83,13 +104,17 @@ def turn_id(key: int) -> str:
     return ids.part("turn", ids.Kind.TURN, key)
 
 
-def session_status(turn_status: str | None) -> str:
+def session_status(turn_status: str | None, *, is_over_budget: bool = False) -> str:
     """Return the status of a session by that of its last turn. It takes input again after a turn that failed."""
-    return _SESSION_STATUSES.get(turn_status or "", "idle")
+    idle = "budget_reached" if is_over_budget else "idle"
+    return _SESSION_STATUSES.get(turn_status or "", idle)
 
 
-def session_json(head: SessionHead, turn_status: str | None, actions: Sequence[JSON]) -> JSON:
+def session_json(
+    head: SessionHead, turn_status: str | None, actions: Sequence[JSON], *, is_over_budget: bool = False
+) -> JSON:
     """Encode a session, whose last turn has this status and waits for these actions."""
+    spend = head.spend_control
     return {
         "id": head.id,
         "object": "agent.session",
@@ -100,12 +125,12 @@ def session_json(head: SessionHead, turn_status: str | None, actions: Sequence[J
         "error": None,
         "metadata": dict(head.metadata),
         "required_actions": list(actions) if turn_status == "awaiting_input" else [],
-        "status": session_status(turn_status),
+        "status": session_status(turn_status, is_over_budget=is_over_budget),
         "usage": usage_json(head.usage),
         "vault_ids": [],
         "prompt_cache_options": head.settings.get("prompt_cache_options"),
         "review": "none",
-        "spend_control": None,
+        "spend_control": {"consumed": spend.consumed, "limit": spend.limit} if spend else None,
     }
 
 
@@ -157,4 +182,6 @@ def error_code(error: ErrorInfo) -> str:
         if error.type == "context_length_exceeded":
             return error.type
         return _STATUS_CODES.get(status, "server_error" if status >= 500 else "invalid_request")
+    if error.budget is not None:
+        return _BUDGET_CODES.get(error.budget, "usage_limit_exceeded")
     return _ERROR_CODES.get(error.type, "server_error" if error.provider else "internal_error")

@@ -129,7 +129,8 @@ class SessionStream:
 
     def _send_session(self, kind: str, status: str) -> None:
         actions = list(self._waiting.values()) if status == "awaiting_input" else []
-        self.send(f"agent.session.{kind}", {"session": session_json(self.head, status, actions)})
+        session = session_json(self.head, status, actions, is_over_budget=kind == "budget_reached")
+        self.send(f"agent.session.{kind}", {"session": session})
 
     def _send_turn(self, kind: str, status: str, **more: Any) -> None:
         usage = {"usage": usage_json(more["usage"])} if "usage" in more else {}
@@ -213,7 +214,10 @@ class SessionStream:
         if status == "failed":
             self._send_error(event)
         self.ended += 1
-        self._send_session("idle", event.status)
+        failed_by_budget = event.error is not None and event.error.budget == "session"
+        is_last = self.head.last_turn == self._turn
+        is_over = failed_by_budget or (is_last and self.head.is_over_budget)
+        self._send_session("budget_reached" if is_over else "idle", event.status)
 
     def _send_error(self, event: TurnEnded) -> None:
         code = error_code(event.error) if event.error else "internal_error"

@@ -39,12 +39,14 @@ TurnStatus = Literal["queued", "in_progress", "awaiting_input"] | FinalStatus
 
 
 class ErrorInfo(WireOutput):
-    """Why something failed: ``type`` for programs (``provider_error``, ``timeout``, …)."""
+    """Why something failed: ``type`` for programs (``provider_error``, ``timeout``, …). ``budget`` says whose budget is
+    reached (``user``, ``session``, …)."""
 
     type: str
     message: str
     provider: str | None = None
     upstream_status: int | None = None
+    budget: str | None = None
 
 
 class Origin(WireOutput):

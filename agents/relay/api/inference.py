@@ -12,9 +12,10 @@ from rest_framework.request import Request
 
 from agents.base.api.views import ApiView, Awaited, answer
 from agents.base.errors import InvalidRequest
-from agents.loop import embedding_models, model_names
+from agents.loop import embedding_models, model_names, spending
 from agents.loop.caller_errors import errors_for_caller
 from agents.loop.current_service import service
+from agents.loop.spending import ModelNames
 from agents.record.schemas.content import ImageItem, text_of
 from agents.relay.api.event_streams import event_stream
 from agents.relay.schemas.inference import (
@@ -65,13 +66,16 @@ class InferenceChatCompletion(ApiView):
     def post(self, request: Request) -> HttpResponseBase:
         body: ChatCompletionRequest = self.body(ChatCompletionRequest)
         inference, model = model_names.resolve(service().providers, self.actor, body.model_id)
-        inference_request = chat_request(model, body)
+        chunks = spending.counted(
+            inference.stream(chat_request(model, body)),
+            spending.spender_of(self.actor),
+            ModelNames(model, body.model_id),
+        )
 
         async def complete() -> BaseModel:
-            message = (await collect_answer(inference.stream(inference_request))).message()
-            return ChatCompletionAnswer(completion_message=message)
+            return ChatCompletionAnswer(completion_message=(await collect_answer(chunks)).message())
 
-        events = chat_events(inference.stream(inference_request)) if body.stream else None
+        events = chat_events(chunks) if body.stream else None
         return _respond(request, events, complete)
 
 
@@ -88,12 +92,16 @@ class InferenceCompletion(ApiView):
     def post(self, request: Request) -> HttpResponseBase:
         body: CompletionRequest = self.body(CompletionRequest)
         inference, model = model_names.resolve(service().providers, self.actor, body.model_id)
-        inference_request = completion_request(model, body)
+        chunks = spending.counted(
+            inference.stream(completion_request(model, body)),
+            spending.spender_of(self.actor),
+            ModelNames(model, body.model_id),
+        )
 
         async def complete() -> BaseModel:
-            return completion_answer(await collect_answer(inference.stream(inference_request)))
+            return completion_answer(await collect_answer(chunks))
 
-        events = text_events(inference.stream(inference_request)) if body.stream else None
+        events = text_events(chunks) if body.stream else None
         return _respond(request, events, complete)
 
 

@@ -46,5 +46,5 @@ class CompletionCreate(ApiView):
         inference, model = model_names.resolve(service().providers, self.actor, body.model)
         sent = read_json(self.request._request)
         if isinstance(inference, RelayEndpoint):
-            return TextCall(sent, inference, model)
-        return TextCall(sent, inference, model, prompt_requests(model, self.body(OwnTextRequest)))
+            return TextCall(self.actor, sent, inference, model)
+        return TextCall(self.actor, sent, inference, model, prompt_requests(model, self.body(OwnTextRequest)))

@@ -19,7 +19,9 @@ from agents.base.access import Actor
 from agents.base.errors import AgentsError, ProviderError
 from agents.base.reading import read
 from agents.base.schemas.wire import JSON
+from agents.loop import spending
 from agents.loop.inference.base import Finish, InferenceEndpoint, InferenceRequest, RelayEndpoint
+from agents.loop.spending import ModelNames
 from agents.relay import store as completions
 from agents.relay.models import CompletionStatus
 from agents.relay.store import CompletionRecord
@@ -47,6 +49,7 @@ class ChatCall:
 
     async def full_completion(self) -> bytes:
         """Return the completion as JSON. Raises AgentsError; the call is logged in any case."""
+        await self._check_budgets()
         completion: dict[str, JSON] = {"choices": [], "usage": None}
         status, error = CompletionStatus.CANCELLED, None
         measured = metrics.Inference(self.inference.name)
@@ -64,6 +67,7 @@ class ChatCall:
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Yield the events as JSON as they arrive. Raises AgentsError; the call is logged in any case."""
+        await self._check_budgets()
         assembly = CompletionAssembly()
         status, error = CompletionStatus.CANCELLED, None
         shows_usage = bool((self.body.get("stream_options") or {}).get("include_usage"))
@@ -86,6 +90,14 @@ class ChatCall:
         finally:
             measured.end(status.label)
             await self._log(self._with_names(assembly.completion(), "chat.completion"), status, error)
+
+    @property
+    def _model_names(self) -> ModelNames:
+        return ModelNames(self.model, str(self.body["model"]))
+
+    async def _check_budgets(self) -> None:
+        """Raise BudgetReached, before anything is asked or logged."""
+        await spending.check_later(spending.spender_of(self.actor), self._model_names)
 
     # ------------------------------------------------------------------------------------- answers
 
@@ -147,7 +159,11 @@ class ChatCall:
     # ----------------------------------------------------------------------------------------- log
 
     async def _log(self, completion: Mapping[str, JSON], status: CompletionStatus, error: AgentsError | None) -> None:
-        """Store the completion unless its request has ``store: false``, also when the caller has disconnected."""
+        """Count what was spent, and store the completion unless its request has ``store: false``, also when the caller
+        has disconnected."""
+        usage = usage_of(completion)
+        counted = spending.add(spending.spender_of(self.actor), self._model_names, usage, ids.now_us())
+        await asyncio.shield(asyncio.ensure_future(counted))
         if self.body.get("store") is False:
             return
         error_json = {"message": error.message, "code": error.code, "type": error.type} if error else None
@@ -162,7 +178,7 @@ class ChatCall:
             key=self.key,
             model=str(self.body["model"]),
             status=status,
-            usage=usage_of(completion),
+            usage=usage,
             body=msgspec.json.encode(body),
         )
         await asyncio.shield(asyncio.ensure_future(read(completions.add, self.actor, record)))

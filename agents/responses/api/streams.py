@@ -107,6 +107,8 @@ _STATUS = {
     "authentication_required": 401,
     "mcp_list_tools_failed": 424,
     "timeout": 504,
+    "budget_reached": 429,
+    "model_not_budgetable": 400,
     "invalid_request_error": 400,
     "server_error": 500,
     "storage_error": 503,

@@ -29,4 +29,6 @@ async def entries_of(started: StartedResponse) -> Batches:
     with started.hold_slot():
         yield started.opening
         async for entry in started.loop.events():
+            if started.spending is not None:
+                await started.spending.count(entry)
             yield (entry,)

@@ -11,6 +11,7 @@ from django.conf import settings
 
 from agents.base.access import Actor
 from agents.loop.loop import Loop
+from agents.loop.spending import UnrecordedSpending
 from agents.record.models.choices import Api
 from agents.record.schemas.events import Event
 from agents.record.store.agents import AgentRecord
@@ -25,7 +26,7 @@ class StartedResponse:
     """A started response. ``first_seq`` is the number of its first event. A response that is not stored has its
     ``loop``: it runs where it is read, in a slot of ``hold_slot``. ``is_repeated`` says that an earlier request has
     started it. ``cancel`` stops one that is recorded, but not to be stored, when its reader hangs up: nobody could read
-    it later."""
+    it later. ``spending`` counts what one spends that is not recorded."""
 
     head: ResponseHead
     turn: int
@@ -36,6 +37,7 @@ class StartedResponse:
     opening: Sequence[Event] = ()
     loop: Loop | None = None
     hold_slot: Callable[[], AbstractContextManager[None]] = nullcontext
+    spending: UnrecordedSpending | None = None
 
 
 @dataclass(frozen=True, slots=True)

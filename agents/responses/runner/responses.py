@@ -16,6 +16,7 @@ from agents.loop import agent_names
 from agents.loop.loop import Loop
 from agents.loop.run import Resume
 from agents.loop.service import EarlierItems, Place, Service, earlier_items
+from agents.loop.spending import ModelNames, UnrecordedSpending, check
 from agents.record.schemas.chat import paired_history
 from agents.record.schemas.content import (
     Usage,
@@ -25,6 +26,7 @@ from agents.record.store import history, read_turns, retries, start_turn, turns
 from agents.record.store.new_responses import NewResponse
 from agents.record.store.recorder import TurnRef
 from agents.record.store.sessions import NewSession
+from agents.record.store.spending import Spender
 from agents.record.store.start_turn import NewTurn, Resumption
 from agents.record.store.turns import TurnTarget
 from agents.responses.runner import agent_runs, continuation, input, kept, sealed_items
@@ -139,12 +141,23 @@ def _start(service: Service, request: ResponseRequest, target: ResponseTarget, p
     loop = Loop(run)
     if not request.is_recorded:
         loop.with_history(_history(target, session, None, parsed))
-        hold_slot = partial(service.runner.slots.hold, request.actor)
-        head = new_head(request, target.conversation)
-        return StartedResponse(head, turn, 0, opening=loop.open(), loop=loop, hold_slot=hold_slot)
+        return _unrecorded(service, request, loop, new_head(request, target.conversation))
     agent_key = request.agent.key if request.agent else None
-    with service.place(request.actor, agent_key, needs_caller=_needs_caller(request)) as place:
+    with service.place(request.actor, agent_key, run, needs_caller=_needs_caller(request)) as place:
         return _store(service, request, target, parsed, loop, place)
+
+
+def _unrecorded(service: Service, request: ResponseRequest, loop: Loop, head: ResponseHead) -> StartedResponse:
+    """Start a response that nothing is stored of."""
+    model = ModelNames(loop.run.inference_model, loop.run.model)
+    agent_key = request.agent.key if request.agent else None
+    counted = UnrecordedSpending(Spender(request.actor.user_id, request.actor.key_id, agent_key), model)
+    check(counted.spender, model)
+    loop.progress.check_budgets = counted.refusal
+    hold_slot = partial(service.runner.slots.hold, request.actor)
+    return StartedResponse(
+        head, loop.run.turn, 0, opening=loop.open(), loop=loop, hold_slot=hold_slot, spending=counted
+    )
 
 
 def _store(
@@ -157,7 +170,7 @@ def _store(
 ) -> StartedResponse:
     body, run, queued, head = request.body, loop.run, place.queued, new_head(request, target.conversation)
     agent_key = request.agent.key if request.agent else None
-    opening = loop.open(queued=queued)
+    opening = place.open(loop)
     new = NewTurn(
         key=run.turn,
         session=run.session,
@@ -282,7 +295,7 @@ def _resume(
     resumption = Resumption(
         turn_target.key, turn_target.session, turn_target.epoch, opening, next_step, True, new_response
     )
-    with service.place(request.actor, turn_target.agent, needs_caller=_needs_caller(request)) as place:
+    with service.place(request.actor, turn_target.agent, run, needs_caller=_needs_caller(request)) as place:
         turn_ref = start_turn.resume_turn(resumption, place.owner)
         earlier = partial(_earlier_items, target, turn_target.key, parsed)
         service.run_response(request.actor, loop, turn_ref, opening, earlier, place)

@@ -28,7 +28,11 @@ _PREFIXES = {
     "code_interpreter": "ci",
     "mcp": "mcp",
 }
-_CODES = {"rate_limited": "rate_limit_exceeded", "invalid_request_error": "invalid_prompt"}
+_CODES = {
+    "rate_limited": "rate_limit_exceeded",
+    "invalid_request_error": "invalid_prompt",
+    "budget_reached": "insufficient_quota",
+}
 
 
 class _Tool(msgspec.Struct):

@@ -49,10 +49,6 @@ CALL = 'call get_time {"zone": "UTC"}'
             "environment.type",
         ),
         ({"agent": agent(), "environment": NONE, "input": "Hello", "vault_ids": ["vault_1"]}, "vault_ids"),
-        (
-            {"agent": agent(), "environment": NONE, "input": "Hello", "spend_control": {"limit": 5}},
-            "spend_control.limit",
-        ),
         ({"agent": agent(), "environment": NONE, "input": "Hello", "review": "auto_review"}, "review"),
     ],
 )

@@ -1,0 +1,264 @@
+"""What inferences spend of the budgets that limit them.
+
+It is added in the transaction that stores the end of a step, and checked before each inference: of inferences that
+run side by side each sees what was stored before it, so that a budget is overspent by those under way, and no more.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from agents.base import ids
+from agents.base.store.cursors import direct_cursor
+from agents.base.store.sql import Select, execute, execute_later
+from agents.base.store.writer import writer
+from agents.record.models.budgets import BudgetPeriod, BudgetTarget
+from agents.record.models.turns import Turn
+from agents.record.schemas.content import Usage
+from agents.record.store import costs
+
+PARTS = 60
+"""Parts of a window: what was spent is out of it when the part it belongs to is."""
+MAX_REMEMBERED = 10_000
+CACHE_TTL_S = 1.0
+"""How long a process may take no notice of the first budget of a kind that another process has made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spender:
+    """Whose budgets an inference has to keep to. ``turn`` is None where none is stored."""
+
+    user: int | None = None
+    api_key: int | None = None
+    agent: int | None = None
+    session: int | None = None
+    turn: int | None = None
+
+
+ANY = Spender(user=0, api_key=0, agent=0, session=0)
+"""A spender of whom nothing is known: every budget may be his."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Billionths of a dollar, as far as prices are known, and tokens."""
+
+    cost_nano: int = 0
+    tokens: int = 0
+
+    @classmethod
+    def of(cls, usage: Usage, cost_nano: int | None) -> Spent:
+        return cls(cost_nano or 0, usage.input_tokens + usage.output_tokens)
+
+    def __bool__(self) -> bool:
+        return bool(self.cost_nano or self.tokens)
+
+    def __add__(self, more: Spent) -> Spent:
+        return Spent(self.cost_nano + more.cost_nano, self.tokens + more.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetState:
+    """A budget that applies to a spender, and what is spent of it."""
+
+    key: int
+    name: str
+    target: BudgetTarget
+    period: BudgetPeriod
+    window_us: int | None
+    limit_nano: int | None
+    limit_tokens: int | None
+    spent: Spent
+
+    @property
+    def is_reached(self) -> bool:
+        over_cost = self.limit_nano is not None and self.spent.cost_nano >= self.limit_nano
+        return over_cost or (self.limit_tokens is not None and self.spent.tokens >= self.limit_tokens)
+
+
+# -------------------------------------------------------------------------------- which there are
+
+_EXISTS = "EXISTS (SELECT 1 FROM agents_budget WHERE target = %s)"
+_TARGETS = f"SELECT {', '.join([_EXISTS] * len(BudgetTarget))}"
+_cache: tuple[float, frozenset[BudgetTarget]] | None = None
+
+
+def forget() -> None:
+    """Empty the cache: budgets were made or deleted."""
+    global _cache
+    _cache = None
+
+
+def applies(spender: Spender) -> bool:
+    """Tell whether there may be a budget that limits this spender. This costs nothing where there are none."""
+    global _cache
+    cached = _cache
+    if cached is None or time.monotonic() - cached[0] > CACHE_TTL_S:
+        with direct_cursor() as cursor:
+            cursor.execute(_TARGETS, BudgetTarget.values)
+            row = cursor.fetchone()
+        _cache = cached = (
+            time.monotonic(),
+            frozenset(kind for kind, exists in zip(BudgetTarget, row, strict=True) if exists),
+        )
+    targets = cached[1]
+    return bool(targets) and any(target in targets for target, key in _keys(spender).items() if key is not None)
+
+
+def is_idle() -> bool:
+    """Tell whether this process knows, without looking, that there is no budget at all."""
+    return _cache is not None and not _cache[1] and time.monotonic() - _cache[0] <= CACHE_TTL_S
+
+
+def _keys(spender: Spender) -> dict[BudgetTarget, int | None]:
+    return {
+        BudgetTarget.SERVER: 0,
+        BudgetTarget.USER: spender.user,
+        BudgetTarget.API_KEY: spender.api_key,
+        BudgetTarget.AGENT: spender.agent,
+        BudgetTarget.SESSION: spender.session,
+    }
+
+
+_OF_SPENDER = "(target = 0 OR user_id = %s OR api_key_id = %s OR agent_id = %s OR session_id = %s)"
+_WINDOWS = f"SELECT id, window_us FROM agents_budget WHERE period <> {BudgetPeriod.TURN.value} AND {_OF_SPENDER}"  # noqa: S608 - columns of ours
+
+
+def _values(spender: Spender) -> tuple[int | None, ...]:
+    return spender.user, spender.api_key, spender.agent, spender.session
+
+
+# --------------------------------------------------------------------------------------- adding
+
+_ADD = (
+    "INSERT INTO agents_budgetspend (budget_id, until, stripe, cost_nano, tokens) VALUES (%s, %s, %s, %s, %s) "
+    "ON CONFLICT (budget_id, until, stripe) DO UPDATE SET cost_nano = agents_budgetspend.cost_nano + "
+    "excluded.cost_nano, tokens = agents_budgetspend.tokens + excluded.tokens"
+)
+_TURN = Select(Turn, "owner_id actor_key agent_id session_id", "id = %s")
+_OLD = "SELECT id FROM agents_budgetspend WHERE budget_id = %s AND until > 0 AND until <= %s"
+_latest_parts: dict[int, int] = {}
+"""The end of the latest part that this process has added to, by budget with a window."""
+
+
+def of_turn(turn: int) -> Spender:
+    """Return whose budgets a stored turn has to keep to."""
+    row = _TURN.first(turn)
+    if row is None:
+        return Spender()
+    user, api_key, agent, session = row
+    return Spender(user, api_key, agent, session, turn)
+
+
+def add_of_turn(turn: int, spent: Spent) -> None:
+    """Add what steps of a turn have spent, within the transaction that stores them."""
+    if spent and applies(ANY) and applies(spender := of_turn(turn)):
+        _add(spender, spent)
+
+
+def add(spender: Spender, spent: Spent) -> None:
+    """Add what an inference has spent that no turn is stored of."""
+    if spent and applies(spender):
+        writer.write(lambda: _add(spender, spent))
+
+
+def begin(budget: int, spent: Spent) -> None:
+    """Begin a budget without a window with what was spent before it was made, within the caller's transaction."""
+    if spent:
+        execute(_ADD, budget, 0, _stripe(), spent.cost_nano, spent.tokens)
+
+
+def delete(budget: int) -> None:
+    """Delete a budget with what was counted of it, within the caller's transaction."""
+    execute("DELETE FROM agents_budgetspend WHERE budget_id = %s", budget)
+    execute("DELETE FROM agents_budget WHERE id = %s", budget)
+
+
+def _add(spender: Spender, spent: Spent) -> None:
+    now = ids.now_us()
+    with direct_cursor() as cursor:
+        cursor.execute(_WINDOWS, _values(spender))
+        budgets = cursor.fetchall()
+    for budget, window_us in budgets:
+        until = 0
+        if window_us is not None:
+            length = window_us // PARTS
+            until = (now // length + 1) * length
+            _forget_old(budget, until, window_us)
+        execute_later(_ADD, budget, until, _stripe(), spent.cost_nano, spent.tokens)
+
+
+def _forget_old(budget: int, until: int, window_us: int) -> None:
+    """Delete the parts of a budget that are out of its window, once for each new part."""
+    if _latest_parts.get(budget) == until:
+        return
+    if len(_latest_parts) > MAX_REMEMBERED:
+        _latest_parts.clear()
+    _latest_parts[budget] = until
+    with direct_cursor() as cursor:
+        # rows that another process deletes just now are left to it
+        locks = " FOR UPDATE SKIP LOCKED" if cursor.db.vendor == "postgresql" else ""
+        cursor.execute(f"DELETE FROM agents_budgetspend WHERE id IN ({_OLD}{locks})", (budget, until - window_us))  # noqa: S608 - a text of ours
+
+
+@cache
+def _stripe() -> int:
+    """Return a number of this process."""
+    return secrets.randbits(46) << 16 | os.getpid() & 0xFFFF
+
+
+# ------------------------------------------------------------------------------------- checking
+
+_STATES = (
+    "SELECT id, name, target, period, window_us, limit_nano, limit_tokens, "
+    "(SELECT COALESCE(SUM(cost_nano), 0) FROM agents_budgetspend s WHERE s.budget_id = b.id AND s.until {since}), "
+    "(SELECT COALESCE(SUM(tokens), 0) FROM agents_budgetspend s WHERE s.budget_id = b.id AND s.until {since}) "
+    "FROM agents_budget b WHERE {where} ORDER BY target, id"
+).replace("{since}", ">= COALESCE(%s - window_us, 0)")
+_SPENT_BY_TURN = Select(Turn, "cost_nano input_tokens output_tokens", "id = %s")
+
+
+def states(spender: Spender, spent_by_turn: Spent | None = None) -> list[BudgetState]:
+    """Return the budgets that limit this spender, those of the server first. ``spent_by_turn`` is what the turn has
+    spent so far, where that is not stored."""
+    if not applies(spender):
+        return []
+    if spent_by_turn is None and spender.turn is not None:
+        row = _SPENT_BY_TURN.first(spender.turn)
+        spent_by_turn = Spent(row[0] or 0, row[1] + row[2]) if row else None
+    return _read_states(_OF_SPENDER, _values(spender), spent_by_turn or Spent())
+
+
+def states_of(budgets: Sequence[int]) -> dict[int, BudgetState]:
+    """Return budgets by their keys."""
+    if not budgets:
+        return {}
+    marks = ", ".join(["%s"] * len(budgets))
+    return {state.key: state for state in _read_states(f"id IN ({marks})", budgets, Spent())}
+
+
+def _read_states(where: str, values: Sequence[int | None], spent_by_turn: Spent) -> list[BudgetState]:
+    now = ids.now_us()
+    with direct_cursor() as cursor:
+        cursor.execute(_STATES.replace("{where}", where), [now, now, *values])
+        rows = cursor.fetchall()
+    return [_state(row, spent_by_turn) for row in rows]
+
+
+def _state(row: Sequence[Any], spent_by_turn: Spent) -> BudgetState:
+    key, name, target, period, window_us, limit_nano, limit_tokens, cost_nano, tokens = row
+    spent = spent_by_turn if period == BudgetPeriod.TURN else Spent(int(cost_nano), int(tokens))
+    return BudgetState(
+        key, name, BudgetTarget(target), BudgetPeriod(period), window_us, limit_nano, limit_tokens, spent
+    )
+
+
+def has_price(model: str, alias: str = "") -> bool:
+    """Tell whether the cost of a model's tokens is known now."""
+    return costs.cost(model, Usage(), ids.now_us(), alias)[1] is not None
