@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
 from agents.base.api.routes import Routes
-from agents.budgets import api
+from agents.budgets import api, pages
 
 API = Routes(rest=[("budgets", api.Budgets), ("budgets/<str:budget_id>", api.BudgetDetail)])
-PAGES: list[URLPattern] = []
+PAGES: list[URLPattern] = [
+    path("budgets/", pages.budget_list, name="budgets"),
+    path("budgets/<str:budget_id>/change/", pages.change, name="budget-change"),
+    path("budgets/<str:budget_id>/delete/", pages.delete, name="budget-delete"),
+]

@@ -19,6 +19,7 @@ from agents.base.store import feed_cursor
 from agents.pages import agent_health, periods, turn_actions
 from agents.pages.agent_health import AgentHealth
 from agents.pages.page_hooks import hooks
+from agents.record.models.budgets import BudgetTarget
 from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import SamplingParams, ToolDef
 from agents.record.store import agents, sessions
@@ -106,6 +107,7 @@ def agent_page(request: PageRequest, agent_id: str) -> HttpResponse:
         "source": sources.source_label(record.source.label),
         "service": hooks.agent_service(record.key) if record.is_external else "",
         "cursor": cursor,
+        "budgets": hooks.budget_section(request.actor, BudgetTarget.AGENT, record.key),
         **agent_health.numbers_context(request, record),
         **_paging(start, more),
     }

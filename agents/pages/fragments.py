@@ -38,6 +38,7 @@ from agents.pages.timeline import Timeline
 from agents.pages.timeline_overview import TimelineOverview
 from agents.pages.turn_page_data import TurnPageData
 from agents.pages.turn_responses import TurnResponse
+from agents.record.models.budgets import BudgetTarget
 from agents.record.schemas.turns import ItemSnapshot, StepSnapshot, TurnSnapshot
 from agents.record.store import step_pages
 from agents.record.store.sessions import SessionRecord
@@ -318,6 +319,7 @@ def session_side(
     return fragment(
         "pages/_session_side.html",
         judged=hooks.feedback_section(actor, RecordTarget(session.key)),
+        budgets=hooks.budget_section(actor, BudgetTarget.SESSION, session.key),
         session=session,
         session_id=session.public_id,
         conversation_id=conversation.public_id if conversation else "",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agents.base.access import Actor
+from agents.record.models.budgets import BudgetTarget
 from agents.record.schemas.origins import SpanOrigin
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store.targets import RecordTarget
@@ -25,7 +26,8 @@ class PageHooks:
     has its outcome from. ``fork_url``: the URL for forking a turn from a step.
     ``turn_origin``: the origin of the spans of an external turn. ``agent_service``: the service in which an agent ran
     last. ``span_lines`` (turn, first): the spans of a turn from a number on, for the raw view, and how many there are.
-    ``has_spans``: whether each span has a page of its own.
+    ``has_spans``: whether each span has a page of its own. ``budget_section``: a fragment with the budgets of a session
+    or an agent.
     """
 
     feedback_section: Callable[[Actor, RecordTarget], str] = lambda actor, about: ""
@@ -38,6 +40,7 @@ class PageHooks:
     agent_service: Callable[[int], str] = lambda agent: ""
     span_lines: Callable[[TurnSnapshot, int], tuple[Sequence[RawLine], int]] = lambda turn, first: ((), 0)
     has_spans: bool = False
+    budget_section: Callable[[Actor, BudgetTarget, int], str] = lambda actor, target, key: ""
 
 
 hooks = PageHooks()
