@@ -16,7 +16,7 @@ from agents.base.errors import AgentsError
 from agents.loop.inference.base import Finish, InferenceRequest, Reasoning, Text
 from agents.loop.progress import RunProgress
 from agents.loop.replayed_steps import apply_recorded_step, is_cut, take_stored_end
-from agents.loop.steps import end_cut, error_info
+from agents.loop.steps import end_cut, error_info, may_infer
 from agents.loop.token_estimate import estimated_tokens
 from agents.record.schemas.compaction import PROMPT
 from agents.record.schemas.content import CompletionMessage, SamplingParams
@@ -51,7 +51,7 @@ async def compact(progress: RunProgress) -> AsyncIterator[Entry]:
     yield started
     while (ended := take_stored_end(progress, started) or end_cut(progress, started)) is not None:
         yield ended
-        if not is_cut(ended) or not await progress.may_infer():
+        if not is_cut(ended) or not await may_infer(progress):
             return
         started = _begin(progress)
         yield started

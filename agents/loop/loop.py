@@ -112,10 +112,10 @@ class Loop:
         """Run an inference, after a summary where one is due; a request may ask for that alone."""
         progress = self.progress
         sums_up = self._sums_up_only or compaction.is_due(progress)
-        if sums_up and await progress.may_infer():
+        if sums_up and await steps.may_infer(progress):
             async for entry in compaction.compact(progress):
                 yield entry
-        if not self._sums_up_only and progress.error is None and await progress.may_infer():
+        if not self._sums_up_only and progress.error is None and await steps.may_infer(progress):
             async for entry in steps.infer(progress):
                 yield entry
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from agents.base import ids, log_context, tracing
+from agents.loop import unrecorded
 from agents.loop.open_step import OpenStep, answered_detail
 from agents.loop.protocols.tools import ClientForm, HostedTool
 from agents.loop.replay import CallOutcome, Replay
@@ -49,18 +50,6 @@ from agents.record.schemas.events import (
 from agents.record.schemas.items import items_of
 
 
-async def _return_at_once() -> None:
-    """Wait for nothing: this run is not recorded."""
-
-
-async def _no_input() -> None:
-    """Read nothing: nobody can send anything to a run that is not recorded."""
-
-
-async def _no_budgets() -> None:
-    """Check nothing: nobody has said whose budgets this run has to keep to."""
-
-
 class RunProgress(RunMessages):
     """The state of one run. ``wait_until_stored`` waits until all entries that the run has yielded are stored; an
     effect outside, such as a tool's, waits for it. ``read_input`` reads what its client has sent meanwhile.
@@ -75,9 +64,9 @@ class RunProgress(RunMessages):
         self.error: ErrorInfo | None = None
         self.blocked = False
         self.started_inference: StepStarted | None = None
-        self.wait_until_stored = _return_at_once
-        self.read_input: Callable[[], Awaitable[ClientInput | None]] = _no_input
-        self.check_budgets: Callable[[], Awaitable[ErrorInfo | None]] = _no_budgets
+        self.wait_until_stored = unrecorded.return_at_once
+        self.read_input: Callable[[], Awaitable[ClientInput | None]] = unrecorded.no_input
+        self.check_budgets: Callable[[], Awaitable[ErrorInfo | None]] = unrecorded.no_budgets
         self._seq = resume.next_seq if resume else 0
         self._number = resume.next_step if resume else 0
         self._ordinal = 0
@@ -134,14 +123,6 @@ class RunProgress(RunMessages):
     @property
     def now(self) -> int:
         return max(self.run.clock(), self._last_at + 1)
-
-    async def may_infer(self) -> bool:
-        """Check budgets before an inference, unless it has begun, or only repeats what is recorded. Where there is
-        nothing left, ``error`` says so."""
-        if self.started_inference or self.stored or self.replay.next_step("inference"):
-            return True
-        self.error = await self.check_budgets()
-        return self.error is None
 
     # -------------------------------------------------------------------------------------- turns
 

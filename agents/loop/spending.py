@@ -18,7 +18,7 @@ from agents.record.models.budgets import BudgetPeriod
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import Entry, ErrorInfo, StepEnded
 from agents.record.store import costs, spending
-from agents.record.store.spending import BudgetState, Spender, Spent
+from agents.record.store.spending import BudgetState, Spender, Spending
 
 REACHED = "budget_reached"
 NOT_COUNTABLE = "model_not_budgetable"
@@ -43,7 +43,7 @@ class ModelNames:
     alias: str = ""
 
 
-def refusal(spender: Spender, model: ModelNames, spent_by_turn: Spent | None = None) -> ErrorInfo | None:
+def refusal(spender: Spender, model: ModelNames, spent_by_turn: Spending | None = None) -> ErrorInfo | None:
     """Return why no inference may begin for this spender; None where one may. ``spent_by_turn`` is what its turn has
     spent so far, where that is not stored. Blocking."""
     states = spending.states(spender, spent_by_turn)
@@ -87,7 +87,7 @@ async def add(spender: Spender, model: ModelNames, usage: Usage | None, at_us: i
     """Add what an inference has spent that no turn is stored of."""
     if usage is not None and not spending.is_idle():
         cost_nano, _ = costs.cost(model.name, usage, at_us, model.alias)
-        await read(spending.add, spender, Spent.of(usage, cost_nano))
+        await read(spending.add, spender, Spending.of(usage, cost_nano))
 
 
 async def counted(chunks: AsyncIterator[Chunk], spender: Spender, model: ModelNames) -> AsyncIterator[Chunk]:
@@ -106,7 +106,7 @@ class UnrecordedSpending:
 
     spender: Spender
     model: ModelNames
-    _spent: Spent = field(default_factory=Spent)
+    _spent: Spending = field(default_factory=Spending)
 
     async def refusal(self) -> ErrorInfo | None:
         """Return why the run may begin no inference, if so."""
@@ -116,7 +116,7 @@ class UnrecordedSpending:
         """Add what a step has spent, if this is the end of one."""
         if isinstance(entry, StepEnded) and entry.usage is not None and not spending.is_idle():
             cost_nano, _ = costs.cost(self.model.name, entry.usage, entry.at, self.model.alias)
-            spent = Spent.of(entry.usage, cost_nano)
+            spent = Spending.of(entry.usage, cost_nano)
             self._spent += spent
             await read(spending.add, self.spender, spent)
 

@@ -203,6 +203,15 @@ def _with_distinct_ids(calls: list[ToolCall]) -> list[ToolCall]:
     return out
 
 
+async def may_infer(progress: RunProgress) -> bool:
+    """Check budgets before an inference, unless it has begun, or only repeats what is recorded. Where there is nothing
+    left, the progress's ``error`` says so."""
+    if progress.started_inference or progress.stored or progress.replay.next_step("inference"):
+        return True
+    progress.error = await progress.check_budgets()
+    return progress.error is None
+
+
 def begin_inference(progress: RunProgress) -> StepStarted:
     """Begin the step of the next inference, which `infer` continues."""
     recorded = progress.replay.next_step("inference")
@@ -224,7 +233,7 @@ async def infer(progress: RunProgress) -> AsyncIterator[Entry]:
         return
     while (ended := take_stored_end(progress, started) or end_cut(progress, started)) is not None:
         yield ended
-        if not is_cut(ended) or not await progress.may_infer():
+        if not is_cut(ended) or not await may_infer(progress):
             return
         started = begin_inference(progress)
         progress.started_inference = None

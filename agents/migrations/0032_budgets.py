@@ -36,6 +36,16 @@ class Migration(migrations.Migration):
                 ('user', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
+                'indexes': [
+                    models.Index(condition=models.Q(('user__isnull', False)), fields=['user', 'id'], name='budget_user'),
+                    models.Index(condition=models.Q(('api_key__isnull', False)), fields=['api_key', 'id'], name='budget_api_key'),
+                    models.Index(condition=models.Q(('agent__isnull', False)), fields=['agent', 'id'], name='budget_agent'),
+                    models.Index(condition=models.Q(('session__isnull', False)), fields=['session', 'id'], name='budget_session'),
+                    models.Index(fields=['target', 'id'], name='budget_target'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('is_spend_control', True)), fields=('session',), name='budget_spend_control'),
+                ],
                 'abstract': False,
                 'base_manager_name': 'all_objects',
                 'default_manager_name': 'objects',
@@ -55,33 +65,10 @@ class Migration(migrations.Migration):
                 ('tokens', models.BigIntegerField(default=0)),
                 ('budget', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='spends', to='agents.budget')),
             ],
-        ),
-        migrations.AddIndex(
-            model_name='budget',
-            index=models.Index(condition=models.Q(('user__isnull', False)), fields=['user', 'id'], name='budget_user'),
-        ),
-        migrations.AddIndex(
-            model_name='budget',
-            index=models.Index(condition=models.Q(('api_key__isnull', False)), fields=['api_key', 'id'], name='budget_api_key'),
-        ),
-        migrations.AddIndex(
-            model_name='budget',
-            index=models.Index(condition=models.Q(('agent__isnull', False)), fields=['agent', 'id'], name='budget_agent'),
-        ),
-        migrations.AddIndex(
-            model_name='budget',
-            index=models.Index(condition=models.Q(('session__isnull', False)), fields=['session', 'id'], name='budget_session'),
-        ),
-        migrations.AddIndex(
-            model_name='budget',
-            index=models.Index(fields=['target', 'id'], name='budget_target'),
-        ),
-        migrations.AddConstraint(
-            model_name='budget',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_spend_control', True)), fields=('session',), name='budget_spend_control'),
-        ),
-        migrations.AddConstraint(
-            model_name='budgetspend',
-            constraint=models.UniqueConstraint(fields=('budget', 'until', 'stripe'), name='budget_spend_part'),
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('budget', 'until', 'stripe'), name='budget_spend_part'),
+                ],
+            },
         ),
     ]

@@ -13,7 +13,7 @@ from agents.base.access import ACTIONS, Actor
 from agents.base.store import keys
 from agents.record.schemas.agents import AgentConfig
 from agents.record.store import agents, budgets, spending
-from agents.record.store.spending import Spender, Spent
+from agents.record.store.spending import Spender, Spending
 from tests.conftest import Clock
 from tests.support.inprocess import idle_service
 
@@ -155,17 +155,17 @@ def test_a_window_forgets_what_is_out_of_it(ask_as: Any, owner: Actor, clock: Cl
     def spent() -> int:
         return int(ask("get", one).json()["spent_tokens"])
 
-    spending.add(spender, Spent(tokens=60))
+    spending.add(spender, Spending(tokens=60))
     clock.pass_s(1800)
-    spending.add(spender, Spent(tokens=50))
+    spending.add(spender, Spending(tokens=50))
     assert (spent(), ask("get", one).json()["is_reached"]) == (110, True)
     clock.pass_s(1800 + 61)  # a sixtieth later than an hour at most
     assert (spent(), ask("get", one).json()["is_reached"]) == (50, False)
     clock.pass_s(3600)
-    spending.add(spender, Spent(tokens=1))
+    spending.add(spender, Spending(tokens=1))
     assert spent() == 1
     budget = budgets.get(owner, one[1:]).state.key
-    assert spending.states_of([budget])[budget].spent == Spent(tokens=1)
+    assert spending.states_of([budget])[budget].spent == Spending(tokens=1)
 
 
 def test_too_many(ask_as: Any, owner: Actor, monkeypatch: pytest.MonkeyPatch) -> None:

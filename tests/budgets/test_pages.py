@@ -11,11 +11,12 @@ from django.test import Client
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.models.people import User
+from agents.base.store.keyset import Bounds
 from agents.record.models.budgets import BudgetPeriod, BudgetTarget
 from agents.record.schemas.agents import AgentConfig
 from agents.record.store import agents, budgets, spending
 from agents.record.store.budgets import Limits, NewBudget
-from agents.record.store.spending import Spender, Spent
+from agents.record.store.spending import Spender, Spending
 from tests.support.inprocess import idle_service
 
 FORM = {"name": "mine", "target": "me", "target_id": "", "period": "24", "usd": "", "tokens": "1000"}
@@ -34,12 +35,12 @@ def owner(transactional_db: None, make_user: Callable[..., Actor]) -> Actor:
 
 def browser(actor: Actor) -> Client:
     client = Client()
-    client.force_login(User.objects.get(pk=actor.user_id))
+    client.force_login(User.objects.get(username=actor.name))
     return client
 
 
 def stored(actor: Actor) -> list[budgets.BudgetRecord]:
-    return budgets.page(actor, budgets.Bounds(None, None, 10, True))[0]
+    return budgets.page(actor, Bounds(None, None, 10, True))[0]
 
 
 def test_a_budget_is_made_on_the_page(owner: Actor) -> None:
@@ -50,11 +51,11 @@ def test_a_budget_is_made_on_the_page(owner: Actor) -> None:
     state = made.state
     assert (state.name, state.target, state.limit_tokens) == ("mine", BudgetTarget.USER, 1000)
     assert (state.period, state.window_us) == (BudgetPeriod.WINDOW, 86_400_000_000)
-    spending.add(Spender(user=owner.user_id), Spent(tokens=900))
+    spending.add(Spender(user=owner.user_id), Spending(tokens=900))
     text = client.get("/budgets/").content.decode()
     assert "the last 24 hours" in text
     assert 'data-level="near"' in text
-    spending.add(Spender(user=owner.user_id), Spent(tokens=100))
+    spending.add(Spender(user=owner.user_id), Spending(tokens=100))
     assert 'data-level="reached"' in client.get("/budgets/").content.decode()
 
 

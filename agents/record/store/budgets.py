@@ -18,7 +18,7 @@ from agents.base.timestamps import to_datetime, to_us
 from agents.record.models.agents import Agent, Session
 from agents.record.models.budgets import Budget, BudgetPeriod, BudgetTarget
 from agents.record.store import agents, sessions, spending
-from agents.record.store.spending import BudgetState, Spent
+from agents.record.store.spending import BudgetState, Spending
 
 MAX_BUDGETS = 100
 """Budgets of one user, agent, key or session: each inference looks at all of them."""
@@ -124,7 +124,7 @@ def _add(actor: Actor, key: int, new: NewBudget, *, is_spend_control: bool = Fal
     if new.target == BudgetTarget.SESSION and new.period == BudgetPeriod.TOTAL:
         sums = Session.objects.unscoped("checked by the caller").filter(pk=new.key)
         for cost_nano, read, written in sums.values_list("cost_nano", "input_tokens", "output_tokens"):
-            spending.begin(key, Spent(cost_nano or 0, read + written))
+            spending.begin(key, Spending(cost_nano or 0, read + written))
 
 
 def change(actor: Actor, public_id: str, *, name: str | None = None, limits: Limits | None = None) -> BudgetRecord:

@@ -41,7 +41,7 @@ from agents.record.schemas.events import (
 from agents.record.schemas.events import Event as AnyEvent
 from agents.record.schemas.items import input_items, items_of
 from agents.record.store import ending_hooks, inputs, replay, search, spending, steps
-from agents.record.store.spending import Spent
+from agents.record.store.spending import Spending
 from agents.record.store.totals import SessionTotals, TurnTotals
 from agents.record.store.turn_rows import (
     OUTPUT_COLUMNS,
@@ -165,7 +165,7 @@ def _fold(ref: TurnRef, events: Sequence[AnyEvent], turn_started_at: int) -> Non
     change = _Changes(ref, turn_started_at)
     totals = steps.fold(ref.turn, turn_started_at, events)
     change.add(totals)
-    spending.add_of_turn(ref.turn, Spent(totals.cost_nano or 0, totals.input_tokens + totals.output_tokens))
+    spending.add_of_turn(ref.turn, Spending(totals.cost_nano or 0, totals.input_tokens + totals.output_tokens))
     for event in events:
         _fold_event(change, event)
     change.turn.set(next_seq=events[-1].seq + 1)

@@ -46,21 +46,21 @@ ANY = Spender(user=0, api_key=0, agent=0, session=0)
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class Spending:
     """Billionths of a dollar, as far as prices are known, and tokens."""
 
     cost_nano: int = 0
     tokens: int = 0
 
     @classmethod
-    def of(cls, usage: Usage, cost_nano: int | None) -> Spent:
+    def of(cls, usage: Usage, cost_nano: int | None) -> Spending:
         return cls(cost_nano or 0, usage.input_tokens + usage.output_tokens)
 
     def __bool__(self) -> bool:
         return bool(self.cost_nano or self.tokens)
 
-    def __add__(self, more: Spent) -> Spent:
-        return Spent(self.cost_nano + more.cost_nano, self.tokens + more.tokens)
+    def __add__(self, more: Spending) -> Spending:
+        return Spending(self.cost_nano + more.cost_nano, self.tokens + more.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class BudgetState:
     window_us: int | None
     limit_nano: int | None
     limit_tokens: int | None
-    spent: Spent
+    spent: Spending
 
     @property
     def is_reached(self) -> bool:
@@ -156,19 +156,19 @@ def of_turn(turn: int) -> Spender:
     return Spender(user, api_key, agent, session, turn)
 
 
-def add_of_turn(turn: int, spent: Spent) -> None:
+def add_of_turn(turn: int, spent: Spending) -> None:
     """Add what steps of a turn have spent, within the transaction that stores them."""
     if spent and applies(ANY) and applies(spender := of_turn(turn)):
         _add(spender, spent)
 
 
-def add(spender: Spender, spent: Spent) -> None:
+def add(spender: Spender, spent: Spending) -> None:
     """Add what an inference has spent that no turn is stored of."""
     if spent and applies(spender):
         writer.write(lambda: _add(spender, spent))
 
 
-def begin(budget: int, spent: Spent) -> None:
+def begin(budget: int, spent: Spending) -> None:
     """Begin a budget without a window with what was spent before it was made, within the caller's transaction."""
     if spent:
         execute(_ADD, budget, 0, _stripe(), spent.cost_nano, spent.tokens)
@@ -180,7 +180,7 @@ def delete(budget: int) -> None:
     execute("DELETE FROM agents_budget WHERE id = %s", budget)
 
 
-def _add(spender: Spender, spent: Spent) -> None:
+def _add(spender: Spender, spent: Spending) -> None:
     now = ids.now_us()
     with direct_cursor() as cursor:
         cursor.execute(_WINDOWS, _values(spender))
@@ -224,15 +224,15 @@ _STATES = (
 _SPENT_BY_TURN = Select(Turn, "cost_nano input_tokens output_tokens", "id = %s")
 
 
-def states(spender: Spender, spent_by_turn: Spent | None = None) -> list[BudgetState]:
+def states(spender: Spender, spent_by_turn: Spending | None = None) -> list[BudgetState]:
     """Return the budgets that limit this spender, those of the server first. ``spent_by_turn`` is what the turn has
     spent so far, where that is not stored."""
     if not applies(spender):
         return []
     if spent_by_turn is None and spender.turn is not None:
         row = _SPENT_BY_TURN.first(spender.turn)
-        spent_by_turn = Spent(row[0] or 0, row[1] + row[2]) if row else None
-    return _read_states(_OF_SPENDER, _values(spender), spent_by_turn or Spent())
+        spent_by_turn = Spending(row[0] or 0, row[1] + row[2]) if row else None
+    return _read_states(_OF_SPENDER, _values(spender), spent_by_turn or Spending())
 
 
 def states_of(budgets: Sequence[int]) -> dict[int, BudgetState]:
@@ -240,10 +240,10 @@ def states_of(budgets: Sequence[int]) -> dict[int, BudgetState]:
     if not budgets:
         return {}
     marks = ", ".join(["%s"] * len(budgets))
-    return {state.key: state for state in _read_states(f"id IN ({marks})", budgets, Spent())}
+    return {state.key: state for state in _read_states(f"id IN ({marks})", budgets, Spending())}
 
 
-def _read_states(where: str, values: Sequence[int | None], spent_by_turn: Spent) -> list[BudgetState]:
+def _read_states(where: str, values: Sequence[int | None], spent_by_turn: Spending) -> list[BudgetState]:
     now = ids.now_us()
     with direct_cursor() as cursor:
         cursor.execute(_STATES.replace("{where}", where), [now, now, *values])
@@ -251,9 +251,9 @@ def _read_states(where: str, values: Sequence[int | None], spent_by_turn: Spent)
     return [_state(row, spent_by_turn) for row in rows]
 
 
-def _state(row: Sequence[Any], spent_by_turn: Spent) -> BudgetState:
+def _state(row: Sequence[Any], spent_by_turn: Spending) -> BudgetState:
     key, name, target, period, window_us, limit_nano, limit_tokens, cost_nano, tokens = row
-    spent = spent_by_turn if period == BudgetPeriod.TURN else Spent(int(cost_nano), int(tokens))
+    spent = spent_by_turn if period == BudgetPeriod.TURN else Spending(int(cost_nano), int(tokens))
     return BudgetState(
         key, name, BudgetTarget(target), BudgetPeriod(period), window_us, limit_nano, limit_tokens, spent
     )

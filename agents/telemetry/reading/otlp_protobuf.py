@@ -18,7 +18,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 from agents.telemetry.reading import otlp_ids
 from agents.telemetry.reading.otlp_ids import Batch
 from agents.telemetry.reading.otlp_values import attributes_from_messages, from_message
-from agents.telemetry.reading.protobuf import Budget, count_messages, delimited_fields, incomplete_message
+from agents.telemetry.reading.protobuf import MessageLimit, count_messages, delimited_fields, incomplete_message
 from agents.telemetry.reading.sanitize import MAX_ITEMS, clean_text, timestamp_ns
 from agents.telemetry.reading.spans import Span, SpanEvent, SpanLink
 
@@ -59,7 +59,7 @@ def read_logs(data: bytes, batch: Batch) -> None:
 
 def _parts(data: bytes, kind: str) -> Iterator[tuple[dict[str, Any], memoryview]]:
     """Iterate over the spans, or records, with the attributes of their resource and scope."""
-    budget, spans = Budget(), Budget(MAX_SPANS)
+    budget, spans = MessageLimit(), MessageLimit(MAX_SPANS)
     for _, group in delimited_fields(memoryview(data), budget, 1):
         resource = _message(ResourceMessage, "resource", group, budget)
         resource_attributes = attributes_from_messages(resource.attributes)[0]
@@ -74,7 +74,7 @@ def _parts(data: bytes, kind: str) -> Iterator[tuple[dict[str, Any], memoryview]
                 yield frame, part
 
 
-def _message(make: type[Any], kind: str, within: memoryview, budget: Budget) -> Any:
+def _message(make: type[Any], kind: str, within: memoryview, budget: MessageLimit) -> Any:
     """Parse the first field of a group, which describes it. Repeated, its parts are one message."""
     message = make()
     for _, part in delimited_fields(within, budget, 1):

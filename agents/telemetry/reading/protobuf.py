@@ -21,7 +21,7 @@ Schema = Mapping[tuple[str, int], str]
 """The kind of message in a field, by the kind of the parent and the field's number."""
 
 
-class Budget:
+class MessageLimit:
     """The number of messages that a body may still hold."""
 
     def __init__(self, limit: int = MAX_MESSAGES) -> None:
@@ -37,7 +37,7 @@ def incomplete_message() -> InvalidRequest:
     return InvalidRequest("The body is no complete protobuf message of OTLP.", code="invalid_body")
 
 
-def delimited_fields(data: memoryview, budget: Budget, *numbers: int) -> Iterator[tuple[int, memoryview]]:
+def delimited_fields(data: memoryview, budget: MessageLimit, *numbers: int) -> Iterator[tuple[int, memoryview]]:
     """Iterate over the length-delimited fields with these numbers, in order. Raises InvalidRequest, TooLarge."""
     offset, end = 0, len(data)
     while offset < end:
@@ -75,7 +75,7 @@ def _varint(data: memoryview, offset: int) -> tuple[int, int]:
         raise incomplete_message() from None
 
 
-def count_messages(data: memoryview, kind: str, schema: Schema, budget: Budget) -> None:
+def count_messages(data: memoryview, kind: str, schema: Schema, budget: MessageLimit) -> None:
     """Count the messages inside a large message against the budget. Raises TooLarge, InvalidRequest."""
     stack = [(data, kind)]
     while stack:
