@@ -54,10 +54,12 @@ class CallPart:
 @dataclass(frozen=True, slots=True)
 class Finish:
     """The end of an answer. ``reason`` is the endpoint's (``stop``, ``length``, ``tool_calls``,
-    ``content_filter``); None when it closed the stream properly without a reason."""
+    ``content_filter``); None when it closed the stream properly without a reason. ``stop`` is the stop sequence that
+    ended it, which some endpoints tell."""
 
     reason: str | None
     usage: Usage | None = None
+    stop: str | None = None
 
 
 Chunk = Text | Reasoning | CallPart | Finish

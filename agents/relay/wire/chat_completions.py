@@ -81,8 +81,10 @@ def chunk_choices(chunk: Chunk) -> list[dict[str, JSON]]:
             head = {"id": call_id, "type": "function"} if call_id else {}
             function = {"name": name, "arguments": arguments} if call_id else {"arguments": arguments}
             return [_choice({"tool_calls": [{"index": index, **head, "function": function}]})]
-        case Finish(reason):
+        case Finish(reason, stop=None):
             return [_choice({}, reason or "stop")]
+        case Finish(reason, stop=stop):
+            return [{**_choice({}, reason or "stop"), "stop_reason": stop}]
         case _:
             assert_never(chunk)
 
@@ -111,6 +113,12 @@ def usage_of(completion: Mapping[str, JSON]) -> Usage:
     """Parse the token counts of a completion; zeros where they are missing or invalid."""
     counts = completion.get("usage")
     return Usage(input_tokens=_count(counts, "prompt_tokens"), output_tokens=_count(counts, "completion_tokens"))
+
+
+def cached_tokens_of(completion: Mapping[str, JSON]) -> int:
+    """Return how many of a completion's input tokens were read from a cache."""
+    counts = completion.get("usage")
+    return _count(counts.get("prompt_tokens_details") if isinstance(counts, dict) else None, "cached_tokens")
 
 
 def _count(counts: JSON, name: str) -> int:

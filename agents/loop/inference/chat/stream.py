@@ -48,6 +48,8 @@ class _Choice(msgspec.Struct, gc=False):
     delta: _Delta | None = None
     message: _Delta | None = None
     finish_reason: str | None = None
+    # vLLM's: the stop sequence, or the number of a token
+    stop_reason: JSON = None
 
 
 class _Frame(msgspec.Struct, gc=False):
@@ -67,8 +69,8 @@ class ChatStream:
     by a finish reason, and ``done`` when nothing more is to be read."""
 
     __slots__ = (
-        "_calls", "_faults", "_limit", "_model", "_reason", "_size", "_splitter", "_usage",
-        "began", "done", "started",
+        "_calls", "_faults", "_limit", "_model", "_reason", "_size", "_splitter", "_stop",
+        "_usage", "began", "done", "started",
     )  # fmt: skip
 
     def __init__(
@@ -85,6 +87,7 @@ class ChatStream:
         self._splitter = EventSplitter()
         self._calls = FragmentSorter(new_call_id)
         self._reason: str | None = None
+        self._stop: str | None = None
         self._usage: Usage | None = None
         self._size = 0
         self.began = self.started = False
@@ -109,7 +112,7 @@ class ChatStream:
         if not self.finished:
             raise self._faults.cut("the stream ended without a finish reason")
         yield from self._calls.unnamed_calls()
-        yield Finish(self._reason, self._usage)
+        yield Finish(self._reason, self._usage, self._stop)
 
     def document(self, body: bytes) -> Iterator[Chunk]:
         """Yield the chunks of an answer that came as one JSON document, the Finish included."""
@@ -152,6 +155,7 @@ class ChatStream:
     def _read_choice(self, choice: _Choice, chunks: list[Chunk]) -> None:
         if choice.finish_reason:
             self._reason = choice.finish_reason
+            self._stop = choice.stop_reason if isinstance(choice.stop_reason, str) else None
         delta = choice.delta or choice.message
         if delta is None:
             return

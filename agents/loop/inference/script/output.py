@@ -22,26 +22,31 @@ class OutputTooLarge(ValueError):
 
 
 class StopSequences:
-    """Ends a text before the first stop sequence. Text that may be the beginning of one is buffered until
-    more text decides."""
+    """Ends a text before the first stop sequence, which is ``hit`` then. Text that may be the beginning of one is
+    buffered until more text decides."""
 
     def __init__(self, stops: Sequence[str]) -> None:
         self._stops = [stop for stop in stops if stop]
         self._buffered = ""
-        self.is_hit = False
+        self.hit: str | None = None
 
     def take(self, text: str) -> str:
         """Add text; returns the part of the text so far that can be sent now."""
         if not self._stops:
             return text
         text = self._buffered + text
-        positions = [position for position in map(text.find, self._stops) if position >= 0]
+        positions = [(position, stop) for stop in self._stops if (position := text.find(stop)) >= 0]
         if positions:
-            self.is_hit, self._buffered = True, ""
-            return text[: min(positions)]
+            position, self.hit = min(positions)
+            self._buffered = ""
+            return text[:position]
         buffered_chars = max(self._prefix_length(text, stop) for stop in self._stops)
         self._buffered = text[len(text) - buffered_chars :]
         return text[: len(text) - buffered_chars]
+
+    @property
+    def is_hit(self) -> bool:
+        return self.hit is not None
 
     @staticmethod
     def _prefix_length(text: str, stop: str) -> int:
@@ -108,7 +113,7 @@ class ScriptedOutput:
         usage = Usage(input_tokens=self._prompt_tokens, output_tokens=self.token_count, reasoning_tokens=self._thoughts)
         if self.is_cut_short:
             return Finish("length", usage)
-        return Finish(reason or ("tool_calls" if self._calls else "stop"), usage)
+        return Finish(reason or ("tool_calls" if self._calls else "stop"), usage, self._stops.hit)
 
     def _chunks(self, action: Say | Repeat | Think | CallTool) -> Iterator[Text | Reasoning | CallPart]:
         match action:
