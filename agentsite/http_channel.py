@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from twisted.web.http import HTTPChannel
 
+from agents.base.api.error_bodies import anthropic_body, is_messages_path
 from agents.base.errors import AgentsError, HeadersTooLarge, InvalidRequest, UrlTooLong
 from agentsite import request_log
 
@@ -32,14 +33,14 @@ class ApiErrorChannel(HTTPChannel):
     refused = False
     _swallowed = 0
 
-    def refuse(self, error: AgentsError) -> None:
-        """Send the error and end the connection."""
+    def refuse(self, error: AgentsError, path: str = "") -> None:
+        """Send the error of a request, whose path may not be known, and end the connection."""
         if self.refused:
             return
         self.refused = True
         request_id = secrets.token_hex(8)
         request_log.refused(error.status, request_id)
-        self.transport.write(refusal(error, request_id))
+        self.transport.write(refusal(error, request_id, path))
         self.transport.loseWriteConnection()
         self.setTimeout(LINGER_S)  # type: ignore[no-untyped-call]  # untyped library
 
@@ -73,9 +74,10 @@ class ApiErrorChannel(HTTPChannel):
         self.refuse(InvalidRequest("This is not a request of HTTP/1.1.", code="bad_request"))
 
 
-def refusal(error: AgentsError, request_id: str) -> bytes:
+def refusal(error: AgentsError, request_id: str, path: str = "") -> bytes:
     """Return the complete HTTP response of an error."""
-    body = msgspec.json.encode(error.body(request_id))
+    is_anthropic = is_messages_path(path)
+    body = msgspec.json.encode(anthropic_body(error, request_id) if is_anthropic else error.body(request_id))
     head = (
         f"HTTP/1.1 {error.status} {HTTPStatus(error.status).phrase}\r\nContent-Type: application/json\r\n"
         f"Connection: close\r\nx-request-id: {request_id}\r\nContent-Length: {len(body)}\r\n\r\n"

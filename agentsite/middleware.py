@@ -25,6 +25,7 @@ from django.utils.cache import patch_vary_headers
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from agents.base import shares
+from agents.base.api.error_bodies import speaks_anthropic
 from agents.base.api.negotiation import error_response, for_caller
 from agents.base.api.views import Awaited
 from agents.base.errors import AgentsError, InvalidRequest, MethodNotAllowed, NotAllowed, RateLimited
@@ -77,6 +78,8 @@ class RequestIdMiddleware(_Async):
         request.request_id = request_id = request_log.identify(request)  # type: ignore[attr-defined]  # ours
         response = await self.get_response(request)
         response["x-request-id"] = request_id
+        if speaks_anthropic(request):
+            response["request-id"] = request_id
         request_log.answered(request, response, began)
         return response
 

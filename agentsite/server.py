@@ -19,6 +19,7 @@ from autobahn.websocket import types as websocket_types
 from daphne.http_protocol import HTTPFactory, WebRequest
 from daphne.server import Server
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
+from django.conf import settings
 from twisted.internet import defer
 from twisted.internet import reactor as _reactor
 from twisted.internet.tcp import Connection
@@ -148,7 +149,8 @@ class LimitedRequest(WebRequest):  # type: ignore[misc]  # untyped
 
     def _refuse(self) -> None:
         self.refused = True
-        self.channel.refuse(TooLarge(f"The body is larger than {self.cap // 2**20} MiB."))
+        path = self.channel._path.partition(b"?")[0].decode("latin-1").removeprefix(settings.URL_PREFIX)
+        self.channel.refuse(TooLarge(f"The body is larger than {self.cap // 2**20} MiB."), path)
 
 
 class LimitedHttpFactory(HTTPFactory):  # type: ignore[misc]  # untyped

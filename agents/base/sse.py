@@ -46,3 +46,8 @@ def frame(body: bytes, cursor: str = "") -> bytes:
     if cursor:
         return b"id: %b\ndata: %b\n\n" % (cursor.encode(), body)
     return b"data: %b\n\n" % body
+
+
+def named_frame(name: str, body: bytes) -> bytes:
+    """Build a frame for readers that go by the name of the event, and skip those without one."""
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), body)

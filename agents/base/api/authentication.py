@@ -10,17 +10,29 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from agents.base.access import ANONYMOUS, Actor
+from agents.base.api.error_bodies import speaks_anthropic
 from agents.base.errors import NotAuthenticated
 from agents.base.schemas.identity import TokenRequest
 from agents.base.store import keys, tokens
 
-SECRETS = frozenset({"authorization", "cookie", "x-llamastack-provider-data"})
+KEY_HEADER = "x-api-key"
+"""The header in which Anthropic's clients send their key."""
+SECRETS = frozenset({"authorization", "cookie", KEY_HEADER, "x-llamastack-provider-data"})
 """Headers that an identity provider does not get."""
 
 
 def actor_of(request: HttpRequest) -> Actor:
     """Return the actor of an API request. Raises NotAuthenticated for an invalid key or token."""
-    return actor_of_header(request.headers.get("Authorization", ""), token_request_of(request))
+    return actor_of_header(authorization_of(request), token_request_of(request))
+
+
+def authorization_of(request: HttpRequest) -> str:
+    """Return the ``Authorization`` header of an API request. Where Anthropic's API is spoken, a key in a header of its
+    own counts as one."""
+    authorization = request.headers.get("Authorization", "")
+    if not _bearer(authorization) and speaks_anthropic(request) and (key := request.headers.get(KEY_HEADER)):
+        return f"Bearer {key}"
+    return authorization
 
 
 def token_request_of(request: HttpRequest) -> TokenRequest:

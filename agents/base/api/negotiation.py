@@ -21,6 +21,7 @@ from rest_framework.parsers import JSONParser
 from rest_framework.renderers import JSONRenderer
 
 from agents.base.api import large_answers
+from agents.base.api.error_bodies import error_json
 from agents.base.errors import AgentsError, InvalidRequest, NotFound, TooLarge, UnsupportedMedia, type_of
 from agents.base.store import failures
 
@@ -55,8 +56,8 @@ def json_response(body: bytes, status: int = 200, headers: dict[str, str] | None
 
 
 def error_response(error: AgentsError, request: HttpRequest | None = None) -> HttpResponse:
-    """Build the response of an error: the one error body."""
-    body = msgspec.json.encode(error.body(getattr(request, "request_id", "")))
+    """Build the response of an error: the one error body, in the words of the API that was asked."""
+    body = error_json(error, request)
     return HttpResponse(body, status=error.status, content_type=large_answers.JSON, headers=error.headers)
 
 

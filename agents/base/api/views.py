@@ -21,7 +21,8 @@ from rest_framework.views import APIView
 from agents.base import log_context, open_streams, sse
 from agents.base.access import Action, Actor, require, require_admin
 from agents.base.api import negotiation
-from agents.base.api.authentication import actor_of, refuse, reidentifier, token_request_of
+from agents.base.api.authentication import actor_of, authorization_of, refuse, reidentifier, token_request_of
+from agents.base.api.error_bodies import error_frame
 from agents.base.api.waiting import Awaited as Awaited
 from agents.base.api.waiting import while_allowed
 from agents.base.errors import InvalidRequest
@@ -72,8 +73,8 @@ class ApiView(APIView):
         if not isinstance(final, Awaited | StreamingHttpResponse):
             return final
         plain = request._request
-        reidentify = reidentifier(plain.headers.get("Authorization", ""), partial(token_request_of, plain))
-        return while_allowed(final, self.actor, reidentify)
+        reidentify = reidentifier(authorization_of(plain), partial(token_request_of, plain))
+        return while_allowed(final, self.actor, reidentify, partial(error_frame, request=plain))
 
     @staticmethod
     def identify(request: HttpRequest) -> Actor:

@@ -26,24 +26,33 @@ class Awaited(HttpResponse):
         self.work = work
 
 
-def while_allowed(response: R, actor: Actor, reidentify: Reidentify | None = None) -> R:
-    """Bind a response that is awaited or streamed to the actor's rights; any other is returned as it is."""
+def _last_frame(error: AgentsError) -> bytes:
+    return sse.frame(msgspec.json.encode(error.body()))
+
+
+def while_allowed(
+    response: R,
+    actor: Actor,
+    reidentify: Reidentify | None = None,
+    last_frame: Callable[[AgentsError], bytes] = _last_frame,
+) -> R:
+    """Bind a response that is awaited or streamed to the actor's rights; any other is returned as it is. ``last_frame``
+    tells the reader of a stream of events why that ends."""
     if isinstance(response, Awaited):
-        response.work = partial(_await_allowed, response.work, actor, reidentify)
+        response.work = partial(_await_allowed, response.work, actor, reidentify, last_frame)
     elif isinstance(response, StreamingHttpResponse) and response.is_async:
         is_event_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
         parts = aiter(response.streaming_content)  # type: ignore[arg-type]  # it is asynchronous
         response.streaming_content = rights.parts_while_allowed(
-            actor, reidentify, parts, _last_frame if is_event_stream else None
+            actor, reidentify, parts, last_frame if is_event_stream else None
         )
     return response
 
 
 async def _await_allowed(
-    work: Callable[[], Awaitable[HttpResponseBase]], actor: Actor, reidentify: Reidentify | None
+    work: Callable[[], Awaitable[HttpResponseBase]],
+    actor: Actor,
+    reidentify: Reidentify | None,
+    last_frame: Callable[[AgentsError], bytes],
 ) -> HttpResponseBase:
-    return while_allowed(await rights.while_allowed(actor, reidentify, work), actor, reidentify)
-
-
-def _last_frame(error: AgentsError) -> bytes:
-    return sse.frame(msgspec.json.encode(error.body()))
+    return while_allowed(await rights.while_allowed(actor, reidentify, work), actor, reidentify, last_frame)

@@ -3,6 +3,8 @@ message again as ``detail``, because older Llama Stack clients read that."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from agents.base.schemas.wire import JSON, WireOutput
 
 
@@ -24,4 +26,17 @@ class ErrorBody(WireOutput):
 
     error: ErrorObject
     detail: str
+    request_id: str
+
+
+class MessagesErrorObject(WireOutput):
+    type: str
+    message: str
+
+
+class MessagesErrorBody(WireOutput):
+    """An error as Anthropic's clients are told it."""
+
+    type: Literal["error"] = "error"
+    error: MessagesErrorObject
     request_id: str

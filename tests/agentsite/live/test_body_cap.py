@@ -160,6 +160,14 @@ def size_of(told: bytes) -> int:
     return int(json.loads(told[told.index(b"{") : told.rindex(b"}") + 1])["bytes"])
 
 
+def test_anthropics_clients_are_told_in_their_words(server: ServerProcess) -> None:
+    with wire(server) as connection:
+        connection.sendall(head(f"Content-Length: {HUGE}", path="/v1/messages?beta=true"))
+        status, body = answer(connection)
+    error = json.loads(body)
+    assert (status, {*error}, error["error"]["type"]) == (413, {"type", "error", "request_id"}, "request_too_large")
+
+
 def form_head(path: str, *lines: str) -> bytes:
     return "\r\n".join((f"POST {path} HTTP/1.1", "Host: localhost", FORM, *lines, "", "")).encode()
 

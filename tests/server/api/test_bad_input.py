@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from agents.base.api.error_bodies import is_messages_path
 from agents.record.models.agents import Agent, Session
 from agents.record.models.turns import Turn
 from tests.support.cases import sparing
@@ -35,6 +36,8 @@ def refusal(response: Any) -> dict[str, Any]:
     """The error of an answer, after a look at the shape that all of them share."""
     assert response.headers["Content-Type"] == "application/json", response.content[:200]
     body = json.loads(response.content)
+    if is_messages_path(response.request["PATH_INFO"]):
+        return refusal_of_messages(response, body)
     assert set(body) - {"turn"} == {"error", "detail", "request_id"}
     error: dict[str, Any] = body["error"]
     assert set(error) - {"position", "suggestion"} == KEYS
@@ -44,6 +47,18 @@ def refusal(response: Any) -> dict[str, Any]:
     assert body["detail"] == error["message"]
     assert body["request_id"] == response.headers["x-request-id"] != ""
     assert len(response.content) < 20_000
+    return error
+
+
+def refusal_of_messages(response: Any, body: dict[str, Any]) -> dict[str, Any]:
+    """The error of an answer to one of Anthropic's clients, who are told in other words."""
+    assert (set(body), set(body["error"])) == ({"type", "error", "request_id"}, {"type", "message"})
+    assert body["type"] == "error"
+    assert body["error"]["type"] == {**TYPES, 413: "request_too_large"}[response.status_code].replace("conflict", "api")
+    assert body["error"]["message"]
+    assert body["request_id"] == response.headers["request-id"] == response.headers["x-request-id"] != ""
+    assert len(response.content) < 20_000
+    error: dict[str, Any] = body["error"]
     return error
 
 

@@ -76,7 +76,10 @@ UNSAID = {
 }
 """What is refused though it fits the description: what the refusal says, and why no schema says it. The words
 about the field or parameter say it instead."""
-REFUSAL = re.compile(r'^    `\{"error":\{"message":"(.*?)(?:","type":|$)', re.MULTILINE)
+REFUSAL = re.compile(
+    r'^    `\{(?:"type":"error",)?"error":\{(?:"type":"\w+",)?"message":"(.*?)(?:","type":|"\},"request_id"|$)',
+    re.MULTILINE,
+)
 
 
 @pytest.mark.slow
