@@ -56,10 +56,9 @@ class ChatCompletionList(ApiView):
         body: CreateChatCompletion = self.body(CreateChatCompletion)
         agent = agent_names.of_model(service().providers, self.actor, body.model)
         call = self._chat_call(body) if agent is None else self._agent_chat(agent)
-        request_id = getattr(request._request, "request_id", "")
 
         async def stream() -> HttpResponseBase:
-            return await event_stream(call.chunks(), request_id)
+            return await event_stream(call.chunks(), request._request)
 
         async def complete() -> HttpResponseBase:
             with errors_for_caller():

@@ -6,21 +6,28 @@ An error before the first event becomes an HTTP status; a later one becomes the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, suppress
 
-import msgspec
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from agents.base import sse
+from agents.base.api.error_bodies import error_frame
 from agents.base.api.views import stream
 from agents.base.errors import AgentsError, ProviderError
 from agents.loop.caller_errors import for_caller
 
 
-async def event_stream(events: AsyncGenerator[bytes, None], request_id: str = "") -> HttpResponseBase:
-    """Answer with a stream of these events (JSON), once the first has arrived or `sse.KEEP_ALIVE_S` have
-    passed. Raises AgentsError for an error before that."""
+async def event_stream(
+    events: AsyncGenerator[bytes, None],
+    request: HttpRequest | None = None,
+    *,
+    frame: Callable[[bytes], bytes] = sse.frame,
+    keep_alive: bytes = sse.KEEP_ALIVE,
+) -> HttpResponseBase:
+    """Answer a request with a stream of these events, which ``frame`` makes of JSON, once the first has arrived or
+    `sse.KEEP_ALIVE_S` have passed. Raises AgentsError for an error before that."""
     first = asyncio.ensure_future(anext(events))
     try:
         await asyncio.wait({first}, timeout=sse.KEEP_ALIVE_S)
@@ -30,28 +37,38 @@ async def event_stream(events: AsyncGenerator[bytes, None], request_id: str = ""
     error = first.exception() if first.done() else None
     if error is not None and not isinstance(error, StopAsyncIteration):
         raise for_caller(error) if isinstance(error, ProviderError) else error
-    return stream(_frames(first, events, request_id))
+    frames = _frames(first, events, frame, keep_alive)
+    return stream(_with_error(frames, request))
+
+
+async def _with_error(frames: AsyncGenerator[bytes, None], request: HttpRequest | None) -> AsyncIterator[bytes]:
+    try:
+        async with aclosing(frames):
+            async for frame in frames:
+                yield frame
+    except AgentsError as error:
+        yield error_frame(for_caller(error) if isinstance(error, ProviderError) else error, request)
 
 
 async def _frames(
-    first: asyncio.Future[bytes], events: AsyncGenerator[bytes, None], request_id: str
-) -> AsyncIterator[bytes]:
+    first: asyncio.Future[bytes],
+    events: AsyncGenerator[bytes, None],
+    frame: Callable[[bytes], bytes],
+    keep_alive: bytes,
+) -> AsyncGenerator[bytes, None]:
     pending = first
     try:
         while True:
             await asyncio.wait({pending}, timeout=sse.KEEP_ALIVE_S)
             if not pending.done():
-                yield sse.KEEP_ALIVE
+                yield keep_alive
                 continue
             try:
                 event = pending.result()
             except StopAsyncIteration:
                 return
             pending = asyncio.ensure_future(anext(events))
-            yield sse.frame(event)
-    except AgentsError as error:
-        caller_error = for_caller(error) if isinstance(error, ProviderError) else error
-        yield sse.frame(msgspec.json.encode(caller_error.body(request_id)))
+            yield frame(event)
     finally:
         await _stop(pending, events)
 

@@ -44,7 +44,7 @@ def _respond(
     """Answer with a stream of ``events``; without them, with the complete answer."""
 
     async def streamed(events: AsyncGenerator[bytes, None]) -> HttpResponseBase:
-        return await event_stream(events, getattr(request._request, "request_id", ""))
+        return await event_stream(events, request._request)
 
     async def plain() -> HttpResponseBase:
         with errors_for_caller():

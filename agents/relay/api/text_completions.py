@@ -31,10 +31,9 @@ class CompletionCreate(ApiView):
     def post(self, request: Request) -> HttpResponseBase:
         body: CreateCompletion = self.body(CreateCompletion)
         call = self._text_call(body)
-        request_id = getattr(request._request, "request_id", "")
 
         async def stream() -> HttpResponseBase:
-            return await event_stream(call.chunks(), request_id)
+            return await event_stream(call.chunks(), request._request)
 
         async def complete() -> HttpResponseBase:
             with errors_for_caller():

@@ -48,8 +48,14 @@ class AgentChat:
     created: int
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yield the events as JSON as they arrive. Raises AgentsError where the turn fails: before the first event
-        where it fails at once."""
+        """Yield the events as JSON as they arrive. Raises as `events` does."""
+        async with aclosing(self.events()) as events:
+            async for event in events:
+                yield msgspec.json.encode(event)
+
+    async def events(self) -> AsyncGenerator[dict[str, JSON], None]:
+        """Yield the events as they arrive. Raises AgentsError where the turn fails: before the first event where it
+        fails at once."""
         answer, has_begun, has_ended = AgentAnswer(), False, False
         try:
             async with aclosing(self._deltas(answer)) as deltas:
@@ -98,8 +104,8 @@ class AgentChat:
     def _cancel(self) -> None:
         service().cancel_turn(self.actor, self.started.turn)
 
-    def _event(self, choices: list[dict[str, JSON]], **more: JSON) -> bytes:
-        return msgspec.json.encode({**self._head("chat.completion.chunk"), "choices": choices, **more})
+    def _event(self, choices: list[dict[str, JSON]], **more: JSON) -> dict[str, JSON]:
+        return {**self._head("chat.completion.chunk"), "choices": choices, **more}
 
     def _head(self, kind: str) -> Mapping[str, JSON]:
         turn = self.started.turn

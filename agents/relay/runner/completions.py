@@ -36,14 +36,16 @@ _LOG_FIELDS = ("store", "metadata")
 
 @dataclass(slots=True)
 class ChatCall:
-    """One request. ``body`` is as received, ``model`` is the endpoint's name of the model; ``own_request``
-    is for an endpoint that does not relay requests."""
+    """One request. ``body`` is as received, ``model`` is the endpoint's name of the model; ``own_request`` is what is
+    asked where nothing can be relayed: the endpoint takes no requests of others, or the request came in the words of
+    another API. ``log_fields`` are in the log beside the completion."""
 
     actor: Actor
     body: Mapping[str, JSON]
     inference: InferenceEndpoint
     model: str
     own_request: InferenceRequest | None = None
+    log_fields: Mapping[str, JSON] = field(default_factory=dict)
     key: int = field(default_factory=ids.new_key)
     created: int = field(default_factory=lambda: ids.now_us() // 1_000_000)
 
@@ -67,21 +69,28 @@ class ChatCall:
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Yield the events as JSON as they arrive. Raises AgentsError; the call is logged in any case."""
+        shows_usage = bool((self.body.get("stream_options") or {}).get("include_usage"))
+        async with aclosing(self.events()) as events:
+            async for chunk in events:
+                visible = (
+                    self._with_names(chunk, "chat.completion.chunk") if shows_usage else self._without_usage(chunk)
+                )
+                if visible:
+                    yield msgspec.json.encode(visible)
+
+    async def events(self) -> AsyncGenerator[dict[str, JSON], None]:
+        """Yield the events as the endpoint gives them, with the usage. Raises AgentsError; the call is logged in any
+        case."""
         await self._check_budgets()
         assembly = CompletionAssembly()
         status, error = CompletionStatus.CANCELLED, None
-        shows_usage = bool((self.body.get("stream_options") or {}).get("include_usage"))
         measured = metrics.Inference(self.inference.name)
         try:
             async with aclosing(self._events()) as events:
                 async for chunk in events:
                     measured.first_token()
                     assembly.add(chunk)
-                    visible = (
-                        self._with_names(chunk, "chat.completion.chunk") if shows_usage else self._without_usage(chunk)
-                    )
-                    if visible:
-                        yield msgspec.json.encode(visible)
+                    yield chunk
             self._check_finished(assembly)
             status = CompletionStatus.COMPLETED
         except AgentsError as failure:
@@ -102,7 +111,7 @@ class ChatCall:
     # ------------------------------------------------------------------------------------- answers
 
     async def _complete(self) -> dict[str, JSON]:
-        if not isinstance(self.inference, RelayEndpoint):
+        if self.own_request is not None or not isinstance(self.inference, RelayEndpoint):
             assembly = CompletionAssembly()
             async for chunk in self._events():
                 assembly.add(chunk)
@@ -112,7 +121,7 @@ class ChatCall:
         return read_completion(body, self.inference.name)
 
     async def _events(self) -> AsyncGenerator[dict[str, JSON], None]:
-        if not isinstance(self.inference, RelayEndpoint):
+        if self.own_request is not None or not isinstance(self.inference, RelayEndpoint):
             async for event in self._own_events():
                 yield event
             return
@@ -173,6 +182,7 @@ class ChatCall:
             "metadata": self.body.get("metadata"),
             "status": status.label,
             "error": error_json,
+            **self.log_fields,
         }
         record = CompletionRecord(
             key=self.key,

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.http import HttpResponseBase, StreamingHttpResponse
+from django.test import RequestFactory
 
 from agents.base import sse
 from agents.base.errors import AgentsError, ProviderError
@@ -70,8 +71,11 @@ def test_what_is_refused_at_once_is_no_stream() -> None:
 
 
 def test_what_fails_later_is_the_last_frame() -> None:
+    request = RequestFactory().post("/v1/chat/completions")
+    request.request_id = "r1"  # type: ignore[attr-defined]  # ours
+
     async def main() -> list[bytes]:
-        return await parts(await event_stream(Source(b"{}", FAULT).events(), "r1"))
+        return await parts(await event_stream(Source(b"{}", FAULT).events(), request))
 
     first, last = asyncio.run(main())
     assert first == b"data: {}\n\n"
