@@ -13,7 +13,7 @@ these rules as contracts, and ``make lint`` checks them.
 ``tools``              tools that the server runs: functions, MCP servers, web search, code
 ``safety``             shields and moderation
 ``knowledge``          files, vector databases, retrieval
-``relay``              requests without an agent: chat completions, completions, embeddings
+``relay``              requests without an agent: chat completions, messages, completions, embeddings
 ``telemetry``          logs of agents that run elsewhere, in; our turns as spans, out
 ``log_tools``          the log as tools for other agents: an MCP server
 ``webhooks``           what turns come to, sent to the addresses that their owner has registered

@@ -194,6 +194,7 @@ _SPELLINGS = {
     Kind.AGENT: ("agent_",),
     Kind.SESSION: ("sess_", "conv_"),
     Kind.TURN: ("turn_",),
+    Kind.COMPLETION: ("chatcmpl-", "msg_"),
 }
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from agents.base import ids
 from agents.base.access import Actor
-from agents.base.api.views import ApiView, Awaited, answer, no_content
-from agents.base.errors import NotFound
+from agents.base.api.error_bodies import speaks_anthropic
+from agents.base.api.views import ApiView, Awaited, answer, no_content, page_bounds
+from agents.base.errors import InvalidRequest, NotFound
 from agents.base.reading import read
 from agents.loop import agent_names, model_names
 from agents.loop.current_service import service
 from agents.loop.inference.base import Model
-from agents.loop.schemas.models import ModelObject, ModelPage, RegisterModel
+from agents.loop.schemas.models import MessagesModel, MessagesModelPage, ModelObject, ModelPage, RegisterModel
 from agents.loop.schemas.turns import DecideStep
 from agents.loop.store.registered_models import registered_models
 from agents.record.store import decisions, turns
@@ -32,6 +34,38 @@ def _model_object(model: Model) -> ModelObject:
         metadata=model.metadata,
         custom_metadata=model.metadata,
     )
+
+
+def _messages_model(model: Model) -> MessagesModel:
+    return MessagesModel(id=model.id, display_name=model.id, created_at=model.created * 1_000_000)
+
+
+def _messages_page(models: list[Model], request: HttpRequest) -> MessagesModelPage:
+    """Return the page of language models that one of Anthropic's clients asks for: behind ``after_id``, or before
+    ``before_id``. Raises InvalidRequest."""
+    llms = [model for model in models if model.kind == "llm"]
+    _, limit = page_bounds(request)
+    after, before = (_position(llms, request.GET.get(name, ""), name) for name in ("after_id", "before_id"))
+    if before is not None:
+        page, has_more = llms[max(before - limit, 0) : before], before > limit
+    else:
+        start = 0 if after is None else after + 1
+        page, has_more = llms[start : start + limit], start + limit < len(llms)
+    return MessagesModelPage(
+        data=[_messages_model(model) for model in page],
+        has_more=has_more,
+        first_id=page[0].id if page else None,
+        last_id=page[-1].id if page else None,
+    )
+
+
+def _position(models: list[Model], model_id: str, name: str) -> int | None:
+    if not model_id:
+        return None
+    for position, model in enumerate(models):
+        if model.id == model_id:
+            return position
+    raise InvalidRequest(f"{name}: there is no model '{model_id[:200]}'.", param=name)
 
 
 async def _all_models(actor: Actor) -> list[Model]:
@@ -59,12 +93,18 @@ class StepDecision(ApiView):
 
 
 class ModelList(ApiView):
+    """The models of all endpoints, the names registered for them, and the agents. A client that sends
+    ``anthropic-version`` gets Anthropic's list of them, by pages."""
+
     actions = {"get": "read", "post": "manage"}
 
     @extend_schema(operation_id="list_models", responses=ModelPage)
     def get(self, request: Request) -> HttpResponseBase:
         async def work() -> HttpResponseBase:
-            return answer(ModelPage(data=[_model_object(model) for model in await _all_models(self.actor)]))
+            models = await _all_models(self.actor)
+            if speaks_anthropic(request._request):
+                return answer(_messages_page(models, request._request))
+            return answer(ModelPage(data=[_model_object(model) for model in models]))
 
         return Awaited(work)
 
@@ -85,7 +125,8 @@ class ModelDetail(ApiView):
         async def work() -> HttpResponseBase:
             for model in await _all_models(self.actor):
                 if model.id == model_id:
-                    return answer(_model_object(model))
+                    is_anthropic = speaks_anthropic(request._request)
+                    return answer(_messages_model(model) if is_anthropic else _model_object(model))
             message = f"Model '{model_id[:200]}' not found. Use 'client.models.list()' to list available Models."
             raise NotFound(message, code="model_not_found")
 

@@ -27,7 +27,8 @@ def resolve(providers: Providers, actor: Actor, name: str) -> tuple[InferenceEnd
     """Return the endpoint for a model's name, and the model's name there. Raises NotFound for the name of an agent:
     where agents are models, it was looked at before."""
     if agent_names.is_agent(providers, name):
-        message = f"Model '{name[:200]}' not found here: agents are models of chat completions and responses alone."
+        models_of = "chat completions, messages and responses"
+        message = f"Model '{name[:200]}' not found here: agents are models of {models_of} alone."
         raise NotFound(message, param="model", code="model_not_found")
     return providers.endpoints.resolve(full_name(providers, actor, name))
 

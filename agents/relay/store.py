@@ -113,7 +113,7 @@ def page(
 
 
 def _key_of(public: str) -> int:
-    key = ids.parse_openai(ids.Kind.COMPLETION, public)
+    key = ids.parse_spelled(ids.Kind.COMPLETION, public)
     if key is None:
         raise _not_found(public)
     return key

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern
 
 from agents.base.api.routes import Routes
-from agents.relay.api import completions, embeddings, inference, text_completions
+from agents.relay.api import completions, embeddings, inference, messages, text_completions
 
 API = Routes(
     openai=[
@@ -15,6 +15,8 @@ API = Routes(
         ("chat/completions/<path:completion_id>", completions.ChatCompletionDetail),
     ],
     rest=[
+        ("messages", messages.MessageCreate),
+        ("messages/count_tokens", messages.MessageTokens),
         ("inference/chat-completion", inference.InferenceChatCompletion),
         ("inference/completion", inference.InferenceCompletion),
         ("inference/embeddings", inference.InferenceEmbeddings),

@@ -93,6 +93,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "Moderations": {"input": "hello", "model": "demo_guard"},
     "ModelList": {"model_id": "by the matrix"},
     "ChatCompletionList": {"model": "scripted/fast", "messages": [{"role": "user", "content": "hello"}]},
+    "MessageCreate": {"model": "scripted/fast", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]},
+    "MessageTokens": {"model": "scripted/fast", "messages": [{"role": "user", "content": "hello"}]},
     "InferenceChatCompletion": {"model_id": "scripted/fast", "messages": [{"role": "user", "content": "hello"}]},
     "VectorStoreListView": {"name": "by the matrix"},
     "VectorStoreDetail": {"name": "by the matrix"},

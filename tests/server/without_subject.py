@@ -20,7 +20,7 @@ PATHS = {
     "tools": ("/v1/tools", "/v1/toolgroups"),
     "safety": ("/v1/shields", "/v1/moderations"),
     "knowledge": ("/v1/files", "/v1/vector_stores", "/v1/vector-dbs"),
-    "relay": ("/v1/chat/completions", "/v1/embeddings"),
+    "relay": ("/v1/chat/completions", "/v1/messages", "/v1/embeddings"),
     "telemetry": ("/v1/traces", "/connect/", "/import/", "/langsmith/info"),
     "log_tools": ("/mcp",),
     "webhooks": ("/v1/webhook_endpoints", "/v1/webhook_event_types", "/webhooks/"),

@@ -3,8 +3,9 @@
 
 Unsafe is what speaks of a bomb (S9), of somebody's address (S7) or of a novelty (S99, of no policy),
 in the last message of the side that the prompt asks about. The model's name picks a habit: ``mute``
-gives no verdict, ``slow`` waits until it is let go, ``strict`` refuses every request with 400, ``cut``
-breaks off in the middle.
+gives no verdict, ``slow`` waits until it is let go, ``strict`` refuses every request with 400, ``full``
+as one that is too long, ``cut`` breaks off in the middle, and ``told`` streams the events that its last
+message is a list of, as JSON.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Nobody reads it."""
 
     def do_GET(self) -> None:
-        names = ("guard-3", "guard-4", "mute", "slow", "strict", "cut", "chat", "embed")
+        names = ("guard-3", "guard-4", "mute", "slow", "strict", "full", "cut", "chat", "embed", "told")
         self._json({"object": "list", "data": [{"id": name, "object": "model"} for name in names]})
 
     def do_POST(self) -> None:
@@ -85,6 +86,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _chat(self, body: dict[str, Any]) -> None:
         if body["model"] == "strict":
             self._json({"error": {"message": "temperature: too hot", "code": "too_hot"}}, 400)
+        elif body["model"] == "full":
+            self._json({"error": {"message": "The maximum context length is 8192 tokens."}}, 400)
         elif body.get("stream"):
             self._stream(body)
         else:
@@ -141,6 +144,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
+        if body["model"] == "told":
+            for event in json.loads(body["messages"][-1]["content"]):
+                self._event(event)
+            return
         said = self._said(body)
         half = len(said) // 2
         self._chunk({"role": "assistant", "content": said[:half]})

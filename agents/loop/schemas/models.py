@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from agents.base.schemas.wire import SmallJson, Wire, null_is
+from agents.base.schemas.wire import SmallJson, Timestamp, Wire, null_is
 
 
 class RegisterModel(Wire):
@@ -33,6 +33,25 @@ class ModelObject(Wire):
     model_type: Literal["llm", "embedding"]
     metadata: dict[str, Any]
     custom_metadata: dict[str, Any]
+
+
+class MessagesModel(Wire):
+    """A model as Anthropic's clients know it."""
+
+    type: Literal["model"] = "model"
+    id: str
+    display_name: str
+    created_at: Timestamp
+    lifecycle: Literal["active"] = "active"
+
+
+class MessagesModelPage(Wire):
+    """A page of models; the next one is asked for by ``after_id``."""
+
+    data: list[MessagesModel]
+    has_more: bool
+    first_id: str | None
+    last_id: str | None
 
 
 class ModelPage(Wire):

@@ -21,9 +21,10 @@ from drf_spectacular.utils import Direction
 from pydantic import BaseModel
 from rest_framework.request import Request
 
+from agents.base.api.error_bodies import is_messages_path
 from agents.base.api.negotiation import json_response
 from agents.base.api.views import ApiView
-from agents.base.schemas.errors import ErrorBody
+from agents.base.schemas.errors import ErrorBody, MessagesErrorBody
 
 Endpoint = tuple[str, str, str, Any]
 """A path, its pattern, a method and the view."""
@@ -102,7 +103,8 @@ class WireSchema(AutoSchema):
         return responses | {status: self._error(status) for status in self._errors()}
 
     def _error(self, status: str) -> dict[str, Any]:
-        return {**self._response(status, ErrorBody), "description": ERRORS[status]}
+        kind = MessagesErrorBody if is_messages_path(self.path) else ErrorBody
+        return {**self._response(status, kind), "description": ERRORS[status]}
 
     def _response(self, status: str, kind: Any) -> dict[str, Any]:
         return dict(self._get_response_for_code(kind, status))  # type: ignore[no-untyped-call]  # untyped library

@@ -99,7 +99,9 @@ def last_frame(caller: Caller, path: str, body: Any, method: str = "POST", begun
 
 
 def is_refused(error: dict[str, Any]) -> bool:
-    return error["code"] == "access_revoked" and "access" in error["message"]
+    """Anthropic's clients are told no code."""
+    code = error.get("code") or error["type"]
+    return code in ("access_revoked", "authentication_error") and "access" in error["message"]
 
 
 def test_everything_that_is_open_ends(place: Place) -> None:
@@ -118,11 +120,13 @@ def test_everything_that_is_open_ends(place: Place) -> None:
             "POST",
         ),
         "a completion": ("/v1/chat/completions", {**ask, "stream": True}, "POST"),
+        "a message": ("/v1/messages", {**ask, "max_tokens": 100_000, "stream": True}, "POST"),
     }
     answers = {
         "a turn": (f"{talk.aside().path}/turn", {"messages": [user(LONG)]}),
         "a response": ("/v1/responses", {"model": "scripted/fast", "input": LONG}),
         "a completion": ("/v1/chat/completions", ask),
+        "a message": ("/v1/messages", {**ask, "max_tokens": 100_000}),
     }
     begun: list[int] = []
     with (

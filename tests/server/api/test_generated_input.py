@@ -15,6 +15,7 @@ from django.http import StreamingHttpResponse
 from django.test import AsyncClient, Client
 
 from agents.base import ids
+from agents.base.api.error_bodies import is_messages_path
 from agents.base.store import keys
 from agents.record.models.agents import Agent, Session
 from agents.record.models.turns import Turn
@@ -78,6 +79,8 @@ def test_every_route_is_asked() -> None:
 def complaint(ask: Ask, response: Any, content: bytes) -> str | None:
     """What is wrong with an answer, if anything is."""
     status = response.status_code
+    if is_messages_path(ask.path.partition("?")[0]):
+        return complaint_of_messages(response, content)
     if status >= 500:
         return None if b'"provider_error"' in content else f"{status} {content[:300]!r}"
     if status < 400 or ask.path.partition("?")[0] in OWN_ANSWERS:
@@ -90,6 +93,20 @@ def complaint(ask: Ask, response: Any, content: bytes) -> str | None:
     except (ValueError, KeyError, TypeError):
         right = False
     return None if right and len(content) < 20_000 else f"{status} {content[:300]!r}"
+
+
+def complaint_of_messages(response: Any, content: bytes) -> str | None:
+    """The same of an answer to one of Anthropic's clients."""
+    if response.status_code < 400:
+        return None
+    try:
+        body = json.loads(content)
+        right = body["type"] == "error" and set(body["error"]) == {"type", "message"} and body["error"]["message"]
+        right = right and body["request_id"] == response.headers["request-id"]
+        right = right and (response.status_code < 500 or "made a mistake" not in body["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        right = False
+    return None if right and len(content) < 20_000 else f"{response.status_code} {content[:300]!r}"
 
 
 def send(ask: Ask) -> tuple[Any, bytes]:

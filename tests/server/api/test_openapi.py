@@ -19,6 +19,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 import agents
+from agents.base.api.error_bodies import is_messages_path
 from agents.openai_agents.api.base import Undescribed
 from agents.server.api.openapi import PUBLIC_NAMES, SchemaView, typed_description
 from agents.server.api.openapi import description as make_description
@@ -54,7 +55,7 @@ def nodes(value: Any) -> Iterator[Any]:
 def test_it_is_openapi_3_1(description: dict[str, Any]) -> None:
     response = Client().get("/v1/openapi.json")
     assert response.headers["Content-Type"] == "application/json"
-    assert response.content == make_description()
+    assert body_of(response) == make_description()
     assert description["openapi"] == "3.1.0"
     assert all(description["info"][word] for word in ("title", "version"))
 
@@ -155,6 +156,7 @@ def test_every_request_and_answer_has_its_type(description: dict[str, Any]) -> N
         "follow_turn",
         "create_response",
         "get_response",
+        "create_message",
         *chats,
     }
 
@@ -171,7 +173,8 @@ def test_every_error_has_its_type(description: dict[str, Any]) -> None:
         named = "{" not in path or "404" in errors
         assert (told, body, named) == (True, True, True), (method, path)
         for one in errors.values():
-            assert one["content"]["application/json"]["schema"] == {"$ref": f"{REF}ErrorBody"}
+            kind = "MessagesErrorBody" if is_messages_path(path) else "ErrorBody"
+            assert one["content"]["application/json"]["schema"] == {"$ref": f"{REF}{kind}"}
             assert one["description"]
 
 
@@ -185,6 +188,7 @@ def test_errors_are_as_described(description: dict[str, Any]) -> None:
     ):
         assert answer.status_code >= 400
         error.validate(answer.json())
+    validator(description, "MessagesErrorBody").validate(client.get("/v1/messages").json())
 
 
 def test_what_answers_a_deletion_is_described(description: dict[str, Any]) -> None:
@@ -204,7 +208,7 @@ def test_events_of_streams_are_described_as_events(description: dict[str, Any]) 
                 assert (data["type"], data["contentMediaType"]) == ("string", "application/json")
                 assert data["contentSchema"]["$ref"].startswith(REF)
                 seen += 1
-    assert seen == 12
+    assert seen == 13
 
 
 # ----------------------------------------------------------------------------------------------- types
@@ -292,6 +296,7 @@ TOLD_OTHERWISE = [
         "OtherTool",
     },
     {"string", "AllowedTools", "ChosenTool"},
+    {"MessageTool", "VendorTool"},
 ]
 """A text or a list; items, of which a message need not say what it is; tools, which may be of a type that is not known;
 and the choice of one."""

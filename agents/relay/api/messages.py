@@ -1,0 +1,91 @@
+"""Anthropic's Messages API: a message of a model or of an agent, and the tokens of a request for one."""
+
+from __future__ import annotations
+
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from agents.base import sse
+from agents.base.api.negotiation import json_response, validated
+from agents.base.api.provider_data import provider_data
+from agents.base.api.views import ApiView, Awaited, answer
+from agents.loop import agent_names
+from agents.loop.caller_errors import errors_for_caller
+from agents.loop.current_service import service
+from agents.loop.sent_request import SentRequest
+from agents.record.store import retries
+from agents.record.store.agents import AgentRecord
+from agents.relay.api.event_streams import event_stream
+from agents.relay.runner import agent_chat, messages
+from agents.relay.runner.messages import MessageCall
+from agents.relay.schemas.agent_chat import AgentChatRequest
+from agents.relay.schemas.messages import (
+    CountMessageTokens,
+    CreateMessage,
+    MessageObject,
+    MessageStreamEvent,
+    MessageTokenCount,
+)
+from agents.relay.wire.messages import agent_request, messages_of
+from agents.responses.api.contexts import ESTIMATED
+
+PING = sse.named_frame("ping", b'{"type":"ping"}')
+
+
+class MessageCreate(ApiView):
+    """A message of a model, translated for its endpoint and logged with the chat completions; or a turn of the agent
+    that ``model`` names. The key may be in ``x-api-key``, and errors have Anthropic's form."""
+
+    actions = {"post": "run"}
+
+    @extend_schema(
+        operation_id="create_message",
+        request=CreateMessage,
+        responses={200: MessageObject, (200, "text/event-stream"): MessageStreamEvent},
+    )
+    def post(self, request: Request) -> HttpResponseBase:
+        body: CreateMessage = self.body(CreateMessage)
+        providers = service().providers
+        agent = agent_names.of_model(providers, self.actor, body.model)
+        call = messages.model_call(providers, self.actor, body) if agent is None else self._agent_call(agent, body)
+
+        async def stream() -> HttpResponseBase:
+            return await event_stream(call.frames(), request._request, frame=bytes, keep_alive=PING)
+
+        async def complete() -> HttpResponseBase:
+            with errors_for_caller():
+                return json_response(await call.full_message())
+
+        return Awaited(stream if body.stream else complete)
+
+    def _agent_call(self, agent: AgentRecord, body: CreateMessage) -> MessageCall:
+        chat_body = validated(agent_request(body, messages_of(body)), AgentChatRequest)
+        request = self.request._request
+        key, times = request.headers.get("Idempotency-Key"), request.headers.get("X-Stainless-Retry-Count")
+        retry = retries.read(self.actor, request.path, self.raw, key, times)
+        sent = SentRequest(self.raw, retry, provider_data(request))
+        return messages.agent_call(agent_chat.begin(self.actor, agent, chat_body, sent), body)
+
+
+class MessageTokens(ApiView):
+    """The tokens of a request for a message. They are counted by the model's endpoint where that counts; a header says
+    where they are estimated."""
+
+    actions = {"post": "run"}
+
+    @extend_schema(operation_id="count_message_tokens", request=CountMessageTokens, responses=MessageTokenCount)
+    def post(self, request: Request) -> HttpResponseBase:
+        body: CountMessageTokens = self.body(CountMessageTokens)
+        providers = service().providers
+        agent = agent_names.of_model(providers, self.actor, body.model)
+        context = messages.context_of(providers, self.actor, body, agent)
+
+        async def work() -> HttpResponseBase:
+            tokens, is_estimated = await messages.count(context)
+            response = answer(MessageTokenCount(input_tokens=tokens))
+            if is_estimated:
+                response[ESTIMATED] = "true"
+            return response
+
+        return Awaited(work)
