@@ -29,6 +29,10 @@ MAX_MESSAGES = 200
 """The last messages of a request, of which at most this many are shown."""
 
 
+MAX_DATA_URL = 100
+"""Characters that are shown of an image in a message."""
+
+
 class CompletionStatusFilter(ChoiceFilter):
     title, parameter_name, values = _("status"), "status", CompletionStatus
 
@@ -46,12 +50,12 @@ class ChatCompletionAdmin(StatusColumns, OwnershipColumns, StoreAdmin):
     fieldsets = (
         (None, {"fields": ("public_id", "by_model", "state", "asked_at", "tokens_in", "tokens_out", "error_text")}),
         (_("What was said"), {"fields": ("asked", "answered")}),
-        (_("As logged"), {"fields": ("metadata_text", "body_text"), "classes": ("collapse",)}),
+        (_("As logged"), {"fields": ("asked_by", "left_out", "metadata_text", "body_text"), "classes": ("collapse",)}),
         (_("Access"), {"fields": ("owned_by", "scope_label"), "classes": ("collapse",)}),
     )
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        key = ids.parse_openai(Kind.COMPLETION, search_term.strip())
+        key = ids.parse_spelled(Kind.COMPLETION, search_term.strip())
         if key is not None:
             return queryset.filter(pk=key), False
         return super().get_search_results(request, queryset, search_term)
@@ -100,6 +104,14 @@ class ChatCompletionAdmin(StatusColumns, OwnershipColumns, StoreAdmin):
     def error_text(self, call: ChatCompletion) -> str:
         return cell_html.json_body(_body(call).get("error"))
 
+    @admin.display(description=_("API"))
+    def asked_by(self, call: ChatCompletion) -> str:
+        return cell_html.text_cell(str(_body(call).get("api") or "chat completions"))
+
+    @admin.display(description=_("tools left out"))
+    def left_out(self, call: ChatCompletion) -> str:
+        return cell_html.json_body(_body(call).get("left_out_tools"))
+
     @admin.display(description=_("metadata"))
     def metadata_text(self, call: ChatCompletion) -> str:
         return cell_html.json_body(_body(call).get("metadata"))
@@ -121,7 +133,11 @@ def _body(call: ChatCompletion) -> dict[str, JSON]:
 
 def _conversation_html(messages: list[JSON]) -> str:
     """Render messages with their roles as text."""
-    rendered = [(_role(message), cell_html.code(text)) for message in messages for text in _message_texts(message)]
+    rendered = [
+        (f"{_role(message)}{kind}", cell_html.code(text))
+        for message in messages
+        for kind, text in _message_texts(message)
+    ]
     return fragment("relay/_conversation.html", said=rendered) if rendered else cell_html.NOTHING
 
 
@@ -129,17 +145,19 @@ def _role(message: JSON) -> str:
     return str(message.get("role") or "") if isinstance(message, dict) else ""
 
 
-def _message_texts(message: JSON) -> Iterator[str]:
-    """Yield the text of a message, and its calls as JSON."""
+def _message_texts(message: JSON) -> Iterator[tuple[str, str]]:
+    """Yield what was thought before a message, its text, and its calls as JSON, each with what it is."""
     if not isinstance(message, dict):
         return
+    if thought := message.get("reasoning_content") or message.get("reasoning"):
+        yield " (reasoning)", _part_text(thought)
     content = message.get("content")
     parts = content if isinstance(content, list) else [content]
     texts = [_part_text(part) for part in parts if part not in (None, "")]
     if texts:
-        yield "\n\n".join(texts)
+        yield "", "\n\n".join(texts)
     if message.get("tool_calls"):
-        yield _part_text(message["tool_calls"])
+        yield "", _part_text(message["tool_calls"])
 
 
 def _part_text(part: JSON) -> str:
@@ -147,4 +165,13 @@ def _part_text(part: JSON) -> str:
         return part
     if isinstance(part, dict) and isinstance(part.get("text"), str):
         return str(part["text"])
+    if isinstance(part, dict) and isinstance(part.get("image_url"), dict):
+        part = {**part, "image_url": {**part["image_url"], "url": _shown_url(part["image_url"].get("url"))}}
     return msgspec.json.encode(part).decode()
+
+
+def _shown_url(url: JSON) -> JSON:
+    """Cut the URL of an image that holds the image itself."""
+    if not isinstance(url, str) or not url.startswith("data:") or len(url) <= MAX_DATA_URL:
+        return url
+    return f"{url[:MAX_DATA_URL]}… ({format.count(len(url))})"

@@ -51,6 +51,24 @@ def listed(browser: Browser, **params: str) -> list[int]:
     return [row.pk for row in browser.get(LIST, params).context["cl"].result_list]
 
 
+def test_a_message_of_anthropics_api_reads_as_well(boss: Browser) -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "iVBORw0K" * 1000}}
+    message = {"role": "assistant", "content": "Here.", "reasoning_content": "Let me see."}
+    key = logged(
+        asked=[{"role": "user", "content": [image]}],
+        choices=[{"index": 0, "message": message, "finish_reason": "stop"}],
+        api="messages",
+        left_out_tools=["web_search_20250305"],
+    )
+    text = words(boss.read(url(key)))
+    for shown in ("assistant (reasoning)", "Let me see.", "Here.", "API: messages", "web_search_20250305"):
+        assert shown in text
+    assert "iVBORw0K" * 5 in text
+    assert "iVBORw0K" * 50 not in text.partition("As logged")[0]
+    for spelled in (ids.openai(Kind.COMPLETION, key), ids.part("msg", Kind.COMPLETION, key)):
+        assert listed(boss, q=spelled) == [key]
+
+
 def test_it_is_read_as_text(boss: Browser) -> None:
     asked = [
         {"role": "system", "content": "Be brief."},

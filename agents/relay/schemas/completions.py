@@ -119,11 +119,14 @@ class ChatCompletionChunk(Wire):
 
 
 class StoredCompletion(ChatCompletionObject):
-    """A completion from the log; ``status`` is ours: completed, failed, cancelled."""
+    """A completion from the log; ``status`` is ours: completed, failed, cancelled. ``api`` is ``messages`` where it was
+    asked for by Anthropic's, and ``left_out_tools`` are the types of tools that its model was not offered."""
 
     input_messages: list[dict[str, Any]]
     metadata: dict[str, str] | None = None
     status: str
+    api: str | None = None
+    left_out_tools: list[str] | None = None
 
 
 class CompletionList(Wire):
