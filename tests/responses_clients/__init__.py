@@ -1,4 +1,5 @@
-"""Real clients of the Responses API against a live server: programs that people might have written, and coding agents.
+"""Real clients of the Responses API, and of Anthropic's Messages API, against a live server: programs that people might
+have written, and coding agents.
 
 ``python -m tests.responses_clients [NAME…]`` runs all of them or those named; no other command does, as each installs
 a client from its registry. A folder is a client: ``program.py`` (or ``program.mjs``), and what it needs, pinned, in
