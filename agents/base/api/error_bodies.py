@@ -65,11 +65,14 @@ def error_frame(error: AgentsError, request: HttpRequest | None) -> bytes:
 
 
 def anthropic_body(error: AgentsError, request_id: str) -> dict[str, Any]:
-    """Return the body of an error as Anthropic's API has it."""
+    """Return the body of an error as Anthropic's API has it. A detail with an ``error_code`` is for its clients."""
     message = error.message
     if error.code == "context_length_exceeded" and TOO_LONG not in message.lower():
         message = f"{TOO_LONG}: {message}"
     if len(message) > MAX_MESSAGE:
         message = f"{message[:MAX_MESSAGE]}…"
     kind = _TYPES.get(error.status, "invalid_request_error" if error.status < 500 else "api_error")
-    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": request_id}
+    told: dict[str, Any] = {"type": kind, "message": message}
+    if isinstance(error.detail, dict) and "error_code" in error.detail:
+        told["details"] = error.detail
+    return {"type": "error", "error": told, "request_id": request_id}

@@ -30,8 +30,11 @@ class ErrorBody(WireOutput):
 
 
 class MessagesErrorObject(WireOutput):
+    """``details`` are there where a client can do something about it by itself."""
+
     type: str
     message: str
+    details: JSON = None
 
 
 class MessagesErrorBody(WireOutput):

@@ -10,6 +10,7 @@ from agents.base import sse
 from agents.base.api.negotiation import json_response, validated
 from agents.base.api.provider_data import provider_data
 from agents.base.api.views import ApiView, Awaited, answer
+from agents.base.errors import InvalidRequest
 from agents.loop import agent_names
 from agents.loop.caller_errors import errors_for_caller
 from agents.loop.current_service import service
@@ -46,6 +47,7 @@ class MessageCreate(ApiView):
     )
     def post(self, request: Request) -> HttpResponseBase:
         body: CreateMessage = self.body(CreateMessage)
+        _refuse_thread(body)
         providers = service().providers
         agent = agent_names.of_model(providers, self.actor, body.model)
         call = messages.model_call(providers, self.actor, body) if agent is None else self._agent_call(agent, body)
@@ -66,6 +68,15 @@ class MessageCreate(ApiView):
         retry = retries.read(self.actor, request.path, self.raw, key, times)
         sent = SentRequest(self.raw, retry, provider_data(request))
         return messages.agent_call(agent_chat.begin(self.actor, agent, chat_body, sent), body)
+
+
+def _refuse_thread(body: CreateMessage) -> None:
+    """Raise InvalidRequest where a client would have the server keep its conversation. The error's code tells it to
+    send all of it each time."""
+    if body.thread is not None:
+        message = "thread: no conversations are kept here; send all of it without this field."
+        detail = {"error_code": "thread_unsupported_request", "unsupported": []}
+        raise InvalidRequest(message, param="thread", detail=detail)
 
 
 class MessageTokens(ApiView):

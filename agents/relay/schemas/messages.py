@@ -111,6 +111,7 @@ class CreateMessage(CountMessageTokens):
     thinking: ThinkingConfig | None = None
     output_config: OutputConfig | None = None
     output_format: OutputFormat | None = None
+    thread: dict[str, Any] | None = Field(default=None, description="Refused: clients then send all of a conversation.")
 
     @property
     def answer_format(self) -> OutputFormat | None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import anthropic
 import pytest
-from anthropic import Anthropic, AsyncAnthropic
+from anthropic import Anthropic, AsyncAnthropic, beta_tool
+from pydantic import BaseModel
 
 from tests.support.live.caller import Caller, Talk, script, tool
 from tests.support.live.process import ServerProcess, eventually
@@ -219,6 +220,32 @@ def test_an_answer_in_a_format(client: Anthropic) -> None:
     ways: Any = ({"output_config": {"format": form}}, {"extra_body": {"output_format": form}})
     for more in ways:
         assert json.loads(ask(client, "Where?", **more).content[0].text) == {"city": "city"}
+
+
+class Place(BaseModel):
+    city: str
+
+
+def test_the_clients_own_helpers_work(client: Anthropic) -> None:
+    parsed = client.messages.parse(
+        model="scripted/fast", max_tokens=100, messages=[user("Where?")], output_format=Place
+    )
+    assert parsed.parsed_output == Place(city="city")
+
+    @beta_tool
+    def get_weather(city: str) -> str:
+        """The weather of a city."""
+        return f"Cold in {city}."
+
+    runner = client.beta.messages.tool_runner(
+        model="scripted/fast",
+        max_tokens=100,
+        tools=[get_weather],
+        messages=[user(script('call get_weather {"city": "Bern"}', "then", "say So it is."))],
+    )
+    messages = list(runner)
+    assert [message.stop_reason for message in messages] == ["tool_use", "end_turn"]
+    assert messages[-1].content[0].text == "So it is."  # type: ignore[union-attr]  # it is a text
 
 
 # ------------------------------------------------------------------------------------------- thoughts

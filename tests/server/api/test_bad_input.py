@@ -52,7 +52,7 @@ def refusal(response: Any) -> dict[str, Any]:
 
 def refusal_of_messages(response: Any, body: dict[str, Any]) -> dict[str, Any]:
     """The error of an answer to one of Anthropic's clients, who are told in other words."""
-    assert (set(body), set(body["error"])) == ({"type", "error", "request_id"}, {"type", "message"})
+    assert (set(body), set(body["error"]) - {"details"}) == ({"type", "error", "request_id"}, {"type", "message"})
     assert body["type"] == "error"
     assert body["error"]["type"] == {**TYPES, 413: "request_too_large"}[response.status_code].replace("conflict", "api")
     assert body["error"]["message"]

@@ -101,7 +101,11 @@ def complaint_of_messages(response: Any, content: bytes) -> str | None:
         return None
     try:
         body = json.loads(content)
-        right = body["type"] == "error" and set(body["error"]) == {"type", "message"} and body["error"]["message"]
+        right = (
+            body["type"] == "error"
+            and set(body["error"]) - {"details"} == {"type", "message"}
+            and body["error"]["message"]
+        )
         right = right and body["request_id"] == response.headers["request-id"]
         right = right and (response.status_code < 500 or "made a mistake" not in body["error"]["message"])
     except (ValueError, KeyError, TypeError):

@@ -68,6 +68,7 @@ UNSAID = {
     r"more than half of": "a number that depends on another",
     r"^filters\b": "a filter is read by hand, so that one refusal names the place in it",
     r"^tool_choice: |two tools named": "tools of the same request, their names and a choice among them",
+    r"^thread: ": "a field that is known to be refused in the words that its clients understand",
     r"grammar|not a regular expression": "a grammar has a grammar",
     r"^input: there is nothing in it": "what is summed up may be an earlier response instead",
     r"^No tool call found|call_id: missing": "an answer to a call of the same input",
