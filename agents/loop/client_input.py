@@ -1,4 +1,5 @@
-"""Takes what the client sends while its turn runs: before the next inference, as a step of the turn.
+"""Takes what the client sends while its turn runs: before the next inference, as a step of the turn. A client of
+OpenAI's Responses *steers* with it: the response ends there, and the step is the first of the turn's next response.
 
 Where it is stored until then, and who tells of it, `agents.loop.tasks` knows. What comes too late for the last
 inference of a turn becomes a turn of its own (`agents.loop.service.Service.start_left_input`).
@@ -10,7 +11,8 @@ from collections.abc import AsyncIterator
 
 from agents.loop.progress import RunProgress
 from agents.loop.replayed_steps import apply_recorded_step, take_stored_end
-from agents.record.schemas.events import USER_INPUT, Entry, OtherDetail
+from agents.loop.run import ClientInput, Resume
+from agents.record.schemas.events import USER_INPUT, Entry, Event, OtherDetail, Steering
 from agents.record.schemas.items import messages_in
 from agents.record.schemas.turns import MESSAGES
 
@@ -35,16 +37,33 @@ async def take(progress: RunProgress) -> AsyncIterator[Entry]:
     yield started
     ended = take_stored_end(progress, started)
     if ended is None:
-        arrived = arrived or await progress.read_input()
-        data = (
-            {"messages": MESSAGES.dump_python(list(arrived.messages), mode="json", exclude_none=True)}
-            if arrived
-            else {}
-        )
-        detail = OtherDetail(kind=USER_INPUT, data={**data, "ids": list(arrived.ids) if arrived else []})
-        ended = progress.step_ended(started, detail)
+        ended = progress.step_ended(started, _detail(arrived or await progress.read_input()))
     yield ended
     _hear(progress, ended.detail)
+
+
+async def steering(progress: RunProgress) -> Resume | None:
+    """Return the response that begins with what has arrived; None where nothing has, or where a run that is taken over
+    went on. Of one that was about to be steered only the check of its output may be stored."""
+    went_on = progress.stored and not progress.stored.begins_with("assistant-output")
+    arrived = None if went_on else await progress.read_input()
+    return progress.steering(arrived) if arrived else None
+
+
+def steered(progress: RunProgress, steering: Steering) -> list[Event]:
+    """Return the step that says what a response begins with."""
+    started = progress.step_started("other", STEP_NAME)
+    detail = _detail(ClientInput(steering.messages, steering.ids))
+    ended = take_stored_end(progress, started) or progress.step_ended(started, detail)
+    _hear(progress, ended.detail)
+    return [started, ended]
+
+
+def _detail(said: ClientInput | None) -> OtherDetail:
+    if said is None:
+        return OtherDetail(kind=USER_INPUT, data={"ids": []})
+    messages = MESSAGES.dump_python(list(said.messages), mode="json", exclude_none=True)
+    return OtherDetail(kind=USER_INPUT, data={"messages": messages, "ids": list(said.ids)})
 
 
 def _hear(progress: RunProgress, detail: object) -> None:

@@ -23,6 +23,7 @@ class Loop:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.progress = RunProgress(run)
+        self._begun = run
         self._answered_calls: set[str] = set()
 
     def open(self, *, queued: bool = False) -> list[Event]:
@@ -72,10 +73,9 @@ class Loop:
                 yield entry
             if progress.is_over:
                 return
-            goes_on = progress.round == next_round
             async for entry in self._hear(next_round):
                 yield entry
-            if not goes_on and progress.round != next_round:
+            if progress.round < next_round:
                 break
         async for entry in self._finish():
             yield entry
@@ -84,11 +84,20 @@ class Loop:
         """Take what the client has sent meanwhile; after an answer it is answered in ``next_round``. A turn that ends
         for another reason than that its model is done takes nothing more."""
         progress = self.progress
-        if progress.started_inference or progress.blocked or progress.error:
-            return
         is_answered = next_round is not None and progress.round != next_round
-        if is_answered and (self._calls() or progress.iterations >= self.run.max_infer_iters):
+        if progress.started_inference or progress.blocked or progress.error or (is_answered and self._calls()):
             return
+        if self.run.is_steerable and not progress.replay.is_fork:
+            heard = self._be_steered()
+        elif is_answered and progress.iterations >= self.run.max_infer_iters:
+            return
+        else:
+            heard = self._take_input(next_round if is_answered else None)
+        async for entry in heard:
+            yield entry
+
+    async def _take_input(self, next_round: int | None) -> AsyncIterator[Entry]:
+        progress = self.progress
         heard, message = len(progress.heard), progress.message
         async for entry in client_input.take(progress):
             yield entry
@@ -99,8 +108,25 @@ class Loop:
             async for entry in steps.check_shields(progress, self.run.input_shields, "user-input"):
                 yield entry
             progress.message = progress.message or message
-        if is_answered and next_round is not None:
+        if next_round is not None:
             progress.round = next_round
+
+    async def _be_steered(self) -> AsyncIterator[Entry]:
+        """Begin the next response with what the client has sent meanwhile, as often as there is something. What was
+        said before is shown once its shields have passed it."""
+        progress = self.progress
+        while (resume := await client_input.steering(progress)) is not None:
+            async for entry in self._shield_output():
+                yield entry
+            if progress.blocked or progress.error:
+                return
+            self.run = progress.next_response(self._begun, resume)
+            for event in (progress.opening(), *self._end_pending(resume)):
+                yield event
+            async for entry in self._prepare():
+                yield entry
+            if progress.blocked or progress.error:
+                return
 
     # ------------------------------------------------------------------------------------ the parts
 
@@ -136,6 +162,8 @@ class Loop:
 
     def _end_pending(self, resume: Resume) -> list[Event]:
         """On a resume, end the steps whose answers have arrived."""
+        if resume.steering is not None:
+            return client_input.steered(self.progress, resume.steering)
         if not resume.pending:
             return self._unseen_step(list(resume.responses))
         answers = {response.call_id: response for response in resume.responses}

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agents.loop.run import PendingCall
+from agents.base import ids
+from agents.loop.protocols.tools import ClientForm, HostedTool
+from agents.loop.run import PendingCall, Run
 from agents.record.schemas.chunked_text import ChunkedText
 from agents.record.schemas.content import (
     CompletionMessage,
+    ToolCall,
     ToolResponse,
 )
 from agents.record.schemas.events import (
     InferenceDetail,
+    Origin,
     OtherDetail,
     StepDetail,
     StepStarted,
@@ -50,3 +55,35 @@ def answered_detail(pending: PendingCall, response: ToolResponse | None) -> Tool
         return detail.model_copy(update={"tool_responses": responses})
     approval: Literal["approved", "refused"] = "approved" if pending.approved else "refused"
     return detail.model_copy(update={"tool_responses": responses, "approval": approval})
+
+
+def tool_detail(
+    run: Run,
+    call: ToolCall,
+    responses: Sequence[ToolResponse] = (),
+    *,
+    needs_approval: bool = False,
+    approved_in: int | None = None,
+    origin: Origin | None = None,
+) -> ToolDetail:
+    """Return the detail of a call's step. For a tool of OpenAI's API it has the kind of tool, and for a hosted one
+    whether the step requests approval or was approved in another step."""
+    tool = run.server_tools.get(call.tool_name)
+    if not isinstance(tool, HostedTool):
+        form = run.client_forms.get(call.tool_name, ClientForm())
+        return ToolDetail(
+            tool_calls=[call],
+            tool_responses=list(responses),
+            origin=origin,
+            kind=form.kind,
+            label=form.namespace,
+        )
+    return ToolDetail(
+        tool_calls=[call],
+        tool_responses=list(responses),
+        origin=origin,
+        kind=tool.kind,
+        label=tool.label,
+        approval="requested" if needs_approval else None,
+        asked=None if approved_in is None else ids.public(ids.Kind.STEP, approved_in),
+    )

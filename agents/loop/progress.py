@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from agents.base import ids, log_context, tracing
 from agents.loop import unrecorded
-from agents.loop.open_step import OpenStep, answered_detail
-from agents.loop.protocols.tools import ClientForm, HostedTool
+from agents.loop.open_step import OpenStep, answered_detail, tool_detail
+from agents.loop.protocols.tools import HostedTool
 from agents.loop.replay import CallOutcome, Replay
 from agents.loop.run import ClientInput, PendingCall, Resume, Run
 from agents.loop.run_messages import RunMessages
@@ -33,7 +33,7 @@ from agents.record.schemas.events import (
     Event,
     FinalStatus,
     InferenceDetail,
-    Origin,
+    Steering,
     StepDecided,
     StepDetail,
     StepEnded,
@@ -41,7 +41,6 @@ from agents.record.schemas.events import (
     StepRepeated,
     StepStarted,
     StepType,
-    ToolDetail,
     TurnAwaiting,
     TurnEnded,
     TurnResumed,
@@ -73,6 +72,7 @@ class RunProgress(RunMessages):
         self._last_at = 0
         self._open: dict[int, OpenStep] = {}
         self._made_calls: list[str] = []
+        self._last_round = self.round - 1
         self.is_over = False
         self.replay = Replay(run.recorded_turn)
         self.stored = StoredEvents(run.stored_events)
@@ -142,6 +142,7 @@ class RunProgress(RunMessages):
                 leg=resume.response_number,
                 tool_responses=list(resume.responses),
                 input_messages=list(resume.messages),
+                steering=resume.steering,
             )
         return TurnStarted(seq=seq, at=at, model=self.run.model, input_messages=list(self.run.input_messages))
 
@@ -213,45 +214,14 @@ class RunProgress(RunMessages):
                 name=name,
                 server_side=not waits,
                 status="awaiting_input" if waits else "in_progress",
-                detail=self.tool_detail(call, needs_approval=waits, approved_in=approved_in) if call else None,
+                detail=tool_detail(self.run, call, needs_approval=waits, approved_in=approved_in) if call else None,
             )
-        self._number = event.number + 1
+        self._number, self._last_round = event.number + 1, event.round
         if not waits:
             self._open[event.step] = OpenStep(event)
             self._open[event.step].text.append(self.run.typed_texts.get((event.step, "text"), ""))
             self._open[event.step].reasoning.append(self.run.typed_texts.get((event.step, "reasoning"), ""))
         return event
-
-    def tool_detail(
-        self,
-        call: ToolCall,
-        responses: Sequence[ToolResponse] = (),
-        *,
-        needs_approval: bool = False,
-        approved_in: int | None = None,
-        origin: Origin | None = None,
-    ) -> ToolDetail:
-        """Return the detail of a call's step. For a tool of OpenAI's API it has the kind of tool, and for a hosted one
-        whether the step requests approval or was approved in another step."""
-        tool = self.run.server_tools.get(call.tool_name)
-        if not isinstance(tool, HostedTool):
-            form = self.run.client_forms.get(call.tool_name, ClientForm())
-            return ToolDetail(
-                tool_calls=[call],
-                tool_responses=list(responses),
-                origin=origin,
-                kind=form.kind,
-                label=form.namespace,
-            )
-        return ToolDetail(
-            tool_calls=[call],
-            tool_responses=list(responses),
-            origin=origin,
-            kind=tool.kind,
-            label=tool.label,
-            approval="requested" if needs_approval else None,
-            asked=None if approved_in is None else ids.public(ids.Kind.STEP, approved_in),
-        )
 
     def draft(self, step: int) -> OpenStep:
         return self._open[step]
@@ -358,6 +328,26 @@ class RunProgress(RunMessages):
         self._made_calls, self._retrieved_context, self.message = [], "", None
         self.was_compacted, self.tokens_left = False, 0
         return self.run
+
+    def steering(self, said: ClientInput) -> Resume:
+        """Return the beginning of the response that follows this one because its client has steered it."""
+        new = Steering(
+            response=ids.openai(ids.Kind.RESPONSE, self.run.new_key()),
+            step=self._number,
+            messages=list(said.messages),
+            ids=list(said.ids),
+        )
+        return Resume(
+            response_number=(self.run.resume.response_number if self.run.resume else 1) + 1,
+            responses=(),
+            pending=(),
+            next_seq=self._seq,
+            next_step=self._number,
+            round=self._last_round + 1,
+            iterations=0,
+            usage=self.usage,
+            steering=new,
+        )
 
     # ------------------------------------------------------------------------------------- deltas
 

@@ -23,7 +23,7 @@ from agents.record.schemas.content import (
     TurnMessage,
     Usage,
 )
-from agents.record.schemas.events import Event, ToolDetail
+from agents.record.schemas.events import Event, Steering, ToolDetail
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class Resume:
     """The continuation of a turn: the answers, the calls they answer, and the next numbers.
 
     ``pending`` is empty when a completed turn is resumed (a ReAct client finds calls in text, which the
-    server never saw); ``messages`` are those that the caller sent with its answers."""
+    server never saw); ``messages`` are those that the caller sent with its answers. With ``steering`` nothing is
+    answered: the client has steered the response before."""
 
     response_number: int
     responses: Sequence[ToolResponse]
@@ -54,6 +55,7 @@ class Resume:
     iterations: int
     usage: Usage
     messages: Sequence[TurnMessage] = ()
+    steering: Steering | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,9 @@ class Run:
     ``truncates`` older history is dropped rather than failing where it is too long for the model. A fork replays its
     ``recorded_turn``. A run that is taken over from another process repeats the ``stored_events`` of its response;
     ``typed_texts`` are what its open inference had typed, by (step, channel), and ``typed_parts`` in how many
-    parts. ``resumes`` says whether the turn goes on when its process is lost; None leaves it to the server. ``trace``
-    is the position in a trace of the request that began the turn."""
+    parts. What the client sends while the run is steerable (``is_steerable``) begins the turn's next response; else it
+    joins this one. ``resumes`` says whether the turn goes on when its process is lost; None leaves it to the server.
+    ``trace`` is the position in a trace of the request that began the turn."""
 
     turn: int
     session: int
@@ -137,6 +140,7 @@ class Run:
     ends_with_client_calls: bool = False
     truncates: bool = False
     compaction: Compaction | None = None
+    is_steerable: bool = False
     tool_timeout_s: float = 60.0
     resumes: bool | None = None
     provider_data: Mapping[str, Any] = field(default_factory=dict, repr=False)

@@ -206,6 +206,7 @@ def _resume(stored: StoredResponse) -> Resume | None:
         iterations=0 if stored.api == Api.RESPONSES else stored.iterations,
         usage=stored.usage,
         messages=opening.input_messages,
+        steering=opening.steering,
     )
 
 

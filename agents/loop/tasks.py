@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
@@ -33,6 +34,8 @@ from agents.record.store.recorder import Superseded, TurnRef
 log = logging.getLogger(__name__)
 
 RUN_S = 1800.0
+MAX_EARLY = 256
+"""Most turns that are remembered because something was sent for them that no run of this process read."""
 CONFIRM_S = 0.1
 """How often a process that may have lost its turns looks whether it has."""
 STOP_UNSTARTED_S = 60.0
@@ -103,6 +106,7 @@ class Runner:
         self.suspect: int | None = None
         self.on_input_left: Callable[[], None] = lambda: None
         self._with_input: set[int] = set()
+        self._not_run_here: deque[int] = deque(maxlen=MAX_EARLY)
         self._unsubscribe = hub.subscribe(self._on_changes)
 
     def _on_changes(self, seq: int, records: Sequence[tuple[int, int]], told: int) -> None:
@@ -112,6 +116,7 @@ class Runner:
             self._with_input.update(turns_with_input)
             self._with_input &= self.running
             if not self.running.issuperset(turns_with_input):
+                self._not_run_here += [turn for turn in turns_with_input if turn not in self.running]
                 self.on_input_left()
 
     async def _read_input(self, turn: int) -> ClientInput | None:
@@ -191,7 +196,7 @@ class Runner:
         loop.progress.wait_until_stored = partial(self._wait_until_stored, recording)
         loop.progress.read_input = partial(self._read_input, turn_ref.turn)
         loop.progress.check_budgets = partial(self._check_budgets, recording, loop.run)
-        if loop.run.resume is not None or loop.run.stored_events:
+        if loop.run.resume is not None or loop.run.stored_events or turn_ref.turn in self._not_run_here:
             self._with_input.add(turn_ref.turn)  # nobody has read what came before
         try:
             running.begin()

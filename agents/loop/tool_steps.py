@@ -14,6 +14,7 @@ from agents.base import ids
 from agents.base.errors import AgentsError
 from agents.loop import cut_calls
 from agents.loop.cut_calls import PendingStep
+from agents.loop.open_step import tool_detail
 from agents.loop.progress import RunProgress
 from agents.loop.protocols.tools import HostedTool, ListedTools, ToolContext, ToolResult, failure
 from agents.loop.replay import CallOutcome
@@ -139,8 +140,12 @@ async def run_tools(
             assert outcome is not None  # it was recorded, or its task returned it
             yield progress.step_ended(
                 event,
-                progress.tool_detail(
-                    call, outcome.responses, approved_in=approval_steps.get(call.call_id), origin=outcome.origin
+                tool_detail(
+                    progress.run,
+                    call,
+                    outcome.responses,
+                    approved_in=approval_steps.get(call.call_id),
+                    origin=outcome.origin,
                 ),
                 status="failed" if outcome.error else "completed",
                 error=outcome.error,

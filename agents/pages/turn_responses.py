@@ -15,7 +15,7 @@ from agents.pages import blocks, step_details
 from agents.pages.blocks import Block, NamedText
 from agents.pages.step_details import StoredCall, StoredMessage
 from agents.record.schemas.content import ToolDef
-from agents.record.schemas.events import LAST_ORDINAL, LAST_TYPES, Delta, Entry
+from agents.record.schemas.events import LAST_ORDINAL, ends_response
 from agents.record.schemas.turns import ItemSnapshot
 from agents.record.store import agents, items, replay
 from agents.responses.runner.response_state import state_of
@@ -242,12 +242,8 @@ def stream(record: ResponseRecord) -> Iterator[bytes]:
     """The frames of a response's stream so far, in chunks."""
     encoder = ResponseStream(head_of(record))
     for window in replay.windows(record.turn, (record.first_seq - 1, LAST_ORDINAL)):
-        ends = (count for count, entry in enumerate(window, start=1) if _is_last(entry))
+        ends = (count for count, entry in enumerate(window, start=1) if ends_response(entry, record.first_seq))
         end = next(ends, None)
         yield encoder.feed(window[:end])
         if end is not None:
             return
-
-
-def _is_last(entry: Entry) -> bool:
-    return not isinstance(entry, Delta) and entry.type in LAST_TYPES

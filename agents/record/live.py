@@ -15,7 +15,7 @@ from agents.base.store import failures
 from agents.record.bus import TurnLog
 from agents.record.mirrors import HEAL_S, Mirror, Mirrors, mirrors
 from agents.record.models.choices import TurnStatus
-from agents.record.schemas.events import LAST_TYPES, START, Cursor, Delta, Entry, position
+from agents.record.schemas.events import START, Cursor, Entry, ends_response, position
 from agents.record.stored_turns import TurnState
 
 MAX_BATCH = 256
@@ -33,14 +33,21 @@ class Followers:
         self._mirrors = mirrors
 
     async def follow(
-        self, turn: int, after: Cursor = START, *, until_response: int | None = None, limit: int = MAX_BATCH
+        self,
+        turn: int,
+        after: Cursor = START,
+        *,
+        until_response: int | None = None,
+        with_following: bool = False,
+        limit: int = MAX_BATCH,
     ) -> AsyncGenerator[Sequence[Entry], None]:
         """Yield a turn's entries after a cursor, in order, at most ``limit`` at once; empty batches are keep-alives. It
-        ends with the response that event number ``until_response`` belongs to; without one it goes on over waiting and
-        resumes until the turn is final. Once it has begun it waits for a store that is unavailable."""
+        ends with the response that event number ``until_response`` belongs to, or with those that follow it because
+        its client steers it; without one it goes on over waiting and resumes until the turn is final. Once it has begun
+        it waits for a store that is unavailable."""
         async with aclosing(self._all_entries(turn, after, limit)) as batches:
             async for batch in batches:
-                end = None if until_response is None else _response_end(batch, until_response)
+                end = None if until_response is None else _response_end(batch, until_response, with_following)
                 if end is not None:
                     yield batch[:end]
                     return
@@ -113,13 +120,11 @@ def _batches(entries: Sequence[Entry], limit: int) -> Iterator[Sequence[Entry]]:
         yield entries[start : start + limit]
 
 
-def _response_end(batch: Sequence[Entry], until_response: int) -> int | None:
+def _response_end(batch: Sequence[Entry], until_response: int, with_following: bool) -> int | None:
     """Return how many entries of a batch belong to the response with event ``until_response`` or earlier ones; None
     if the response does not end in the batch."""
-    for count, entry in enumerate(batch, start=1):
-        if not isinstance(entry, Delta) and entry.seq >= until_response and entry.type in LAST_TYPES:
-            return count
-    return None
+    ends = (at for at, entry in enumerate(batch, start=1) if ends_response(entry, until_response, with_following))
+    return next(ends, None)
 
 
 follow = Followers(mirrors).follow

@@ -103,7 +103,9 @@ def _first_run(request: ForkRequest, source: ForkSource, plan: ForkPlan) -> Run:
     """The fork's own run, with what it replays."""
     inputs = recording.resumed_messages(source.target.key)
     later_responses = [
-        NextResponse(run, messages, plan.restarts) for run, messages in zip(plan.runs[1:], inputs, strict=False)
+        NextResponse(run, messages, plan.restarts)
+        for run, messages in zip(plan.runs[1:], inputs, strict=False)
+        if messages is not None
     ]
     recorded_turn = recording.recording(
         source.turn,

@@ -47,7 +47,9 @@ def _recorded(step: StepSnapshot) -> RecordedStep:
     return RecordedStep(step.key, step.type, step.name, detail_of(step), step.status, step.error)  # type: ignore[arg-type]  # a step that is over is completed or failed, which its type does not know
 
 
-def resumed_messages(turn: int) -> list[Sequence[TurnMessage]]:
-    """What was said beside the answers that each of a turn's later legs begins with."""
+def resumed_messages(turn: int) -> list[Sequence[TurnMessage] | None]:
+    """What was said beside the answers that each of a turn's later legs begins with; None for a leg that begins with
+    no answers, because its client steered the one before: what was said is a step, which the fork hears there."""
     entries = (entry for window in replay.windows(turn) for entry in window)
-    return [event.input_messages for event in entries if isinstance(event, TurnResumed)]
+    resumed = (event for event in entries if isinstance(event, TurnResumed))
+    return [None if event.steering else event.input_messages for event in resumed]

@@ -179,7 +179,7 @@ class SessionStream:
             case TurnStarted():
                 self._begin(event)
             case TurnResumed():
-                self._resumes = True
+                self._resumes = event.steering is None
             case TurnAwaiting():
                 self._send_held_calls()
                 self._send_session("requires_action", "awaiting_input")

@@ -156,14 +156,26 @@ class TurnStarted(_Event):
     input_messages: list[TurnMessage]
 
 
+class Steering(WireOutput):
+    """What a client said while its response ran, and the response that begins with it: its ``response`` id, the number
+    of its first ``step``, and the messages with the ids that they were stored under."""
+
+    response: str
+    step: int
+    messages: list[TurnMessage]
+    ids: list[str]
+
+
 class TurnResumed(_Event):
     """The caller answered the pending calls, and may have said more (``input_messages``); the events
-    of response number ``leg`` follow."""
+    of response number ``leg`` follow. With ``steering`` the run itself has ended the response before, which nothing
+    else says, and begins this one."""
 
     type: Literal["turn.resumed"] = "turn.resumed"
     leg: int
     tool_responses: list[ToolResponse]
     input_messages: list[TurnMessage] = []
+    steering: Steering | None = None
 
 
 class TurnTakenOver(_Event):
@@ -277,6 +289,19 @@ EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 LAST_TYPES = frozenset({"turn.ended", "turn.awaiting_input"})
 """Types of the last event of a response: its stream ends."""
+
+
+def ends_response(entry: Entry, first_seq: int, with_following: bool = False) -> bool:
+    """Whether an entry is the last that a reader of the response with the event ``first_seq`` gets: its end, or the
+    beginning of the response that follows it because its client has steered it, unless those are read too."""
+    if isinstance(entry, Delta) or entry.seq < first_seq:
+        return False
+    return entry.type in LAST_TYPES or (not with_following and begins_following(entry, first_seq))
+
+
+def begins_following(entry: Entry, first_seq: int) -> bool:
+    """Whether an entry begins a response that follows the one with the event ``first_seq`` within its run."""
+    return isinstance(entry, TurnResumed) and entry.steering is not None and entry.seq > first_seq
 
 
 DeltaChannel = Literal["text", "reasoning", "call"]

@@ -13,7 +13,7 @@ from agents.base.models.changes import ChangeKind
 from agents.base.store import changes, scopes
 from agents.base.store.sql import Among, Insert, Select, execute, execute_later
 from agents.base.store.writer import writer
-from agents.record.models.choices import LIVE, TurnStatus
+from agents.record.models.choices import LIVE, OF_RESPONSES, TurnStatus
 from agents.record.models.inputs import InputKind, TurnInput
 from agents.record.models.turns import Turn
 from agents.record.schemas.content import TurnMessage
@@ -28,6 +28,7 @@ _ADD = Insert(
     TurnInput,
     "id turn_id kind step body taken created_at fingerprint body_hash actor_user actor_key actor_scope",
 )
+_API = Select(Turn, "api", "id = %s")
 _STATE = Select(Turn, "status", "id = %s", locks=True)
 _COUNT = Select(TurnInput, "id", "turn_id = %s AND NOT taken")
 _REPEATED = Select(TurnInput, "body_hash", "fingerprint = %s ORDER BY id DESC LIMIT 1")
@@ -56,7 +57,7 @@ class WaitingMessage:
 
     @property
     def public_id(self) -> str:
-        return ids.part("msg", ids.Kind.ITEM, self.key)
+        return _public_id(self.key)
 
 
 class TurnOver(Conflict):
@@ -71,13 +72,13 @@ def message_json(message: TurnMessage) -> str:
     return MESSAGES.dump_json([message], exclude_none=True).decode()
 
 
-def add(actor: Actor, turn: int, new: Sequence[NewInput], retry: Retry | None) -> None:
-    """Store input for a turn that runs or waits. Raises TurnOver where it does not, Repeated for a request that is
-    stored already; Conflict where too much waits."""
-    writer.write(lambda: _add(actor, turn, new, retry))
+def add(actor: Actor, turn: int, new: Sequence[NewInput], retry: Retry | None) -> list[str]:
+    """Store input for a turn that runs or waits; returns its ids. Raises TurnOver where it does not, Repeated for a
+    request that is stored already; Conflict where too much waits."""
+    return writer.write(lambda: _add(actor, turn, new, retry))
 
 
-def _add(actor: Actor, turn: int, new: Sequence[NewInput], retry: Retry | None) -> None:
+def _add(actor: Actor, turn: int, new: Sequence[NewInput], retry: Retry | None) -> list[str]:
     if retry is not None:
         retries.hold(retry)
         if was_stored(retry):
@@ -87,13 +88,24 @@ def _add(actor: Actor, turn: int, new: Sequence[NewInput], retry: Retry | None) 
         raise TurnOver("The turn has ended.", code="turn_over")
     if len(_COUNT.all(turn)) + len(new) > MAX_WAITING:
         raise Conflict(f"More than {MAX_WAITING} inputs wait for this turn.", code="too_many_inputs")
-    sender = sender_columns(actor)
+    sender, names = sender_columns(actor), []
     for position, item in enumerate(new):
         kind = InputKind.MESSAGE if item.step is None else InputKind.ANSWER
         marks = (retry.fingerprint, retry.body_hash) if retry is not None and not position else ("", "")
-        row = (ids.new_key(), turn, kind.value, item.step, item.body, False, ids.now_us(), *marks, *sender)
-        _ADD.execute(*row)
+        key = ids.new_key()
+        _ADD.execute(key, turn, kind.value, item.step, item.body, False, ids.now_us(), *marks, *sender)
+        names.append(_public_id(key))
     changes.note(ChangeKind.INPUT, turn)
+    return names
+
+
+def _public_id(key: int) -> str:
+    return ids.part("msg", ids.Kind.ITEM, key)
+
+
+def withdraw(public_ids: Sequence[str]) -> None:
+    """Drop messages that their turn is not to take any more."""
+    writer.write(lambda: take(public_ids))
 
 
 def sender_columns(actor: Actor) -> tuple[int | None, int | None, int | None]:
@@ -154,11 +166,12 @@ def take_answers(turn: int) -> None:
 
 
 def end(turn: int, *, cancelled: bool) -> None:
-    """Note the end of a turn: what was to join one that is cancelled is dropped; other messages become a turn of their
-    own, which begins when those who wait for changes hear of it."""
+    """Note the end of a turn: what was to join one that is cancelled is dropped, and what was to steer a response of
+    OpenAI's API, whose client is told so; other messages become a turn of their own, which begins when those who wait
+    for changes hear of it."""
     if _COUNT.first(turn) is None:
         return
-    if cancelled:
+    if cancelled or _API.first(turn) in [(api.value,) for api in OF_RESPONSES]:
         execute_later(_DROP, turn)
         return
     take_answers(turn)

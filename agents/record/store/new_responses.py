@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
+from agents.base import ids
 from agents.base.access import Actor
 from agents.base.models.terms import TermKind
-from agents.base.store import scopes, terms
-from agents.base.store.sql import Insert
+from agents.base.store import encoding, scopes, terms
+from agents.base.store.sql import Insert, Select, Update
+from agents.record.models.agents import Session
 from agents.record.models.choices import Api, TurnStatus
 from agents.record.models.turns import Response
+from agents.record.schemas.content import ImageItem, TextItem, TurnMessage
+from agents.record.schemas.events import Steering, TurnResumed
 from agents.record.store.history import NewItem
 from agents.record.store.retries import Retry
 
@@ -33,11 +39,12 @@ class NewResponse:
     actor: Actor | None = None
 
 
+_SENDER = "needs_caller actor_user actor_key actor_scope"
 _ADD_RESPONSE = Insert(
     Response,
     "id turn_id number previous_id api model_id status created_at first_seq first_step first_item input_items "
     "input_tokens output_tokens cached_tokens reasoning_tokens settings request request_encoding fingerprint body_hash "
-    "needs_caller actor_user actor_key actor_scope",
+    f"{_SENDER}",
 )
 
 
@@ -84,3 +91,60 @@ def add_response(
         new.needs_caller,
         *_actor_columns(new.actor),
     )
+
+
+# --------------------------------------------------------------------------------------------- steering
+
+_LAST = Select(
+    Response,
+    f"id api model_id settings request_encoding request {_SENDER}",
+    "turn_id = %s ORDER BY number DESC LIMIT 1",
+)
+_ITEM_COUNT = Select(Session, "item_count", "id = %s")
+
+
+def follow_response(turn: int, session: int, event: TurnResumed, steering: Steering) -> None:
+    """End the response that a turn runs, and begin the one that follows it because its client has steered it: with the
+    same settings, and what the client said as its input."""
+    last, items = _LAST.first(turn), _ITEM_COUNT.first(session)
+    key = ids.parse_openai(ids.Kind.RESPONSE, steering.response)
+    if last is None or items is None or key is None:
+        return  # deleted meanwhile
+    previous, api, model, settings, kind, request, *sender = last
+    ended = Update(Response)
+    ended.set(last_seq=event.seq - 1, status=TurnStatus.COMPLETED.value, completed_at=event.at, end_item=items[0])
+    ended.write_later("id", previous)
+    previous_id = ids.openai(ids.Kind.RESPONSE, previous)
+    body = {**msgspec.json.decode(encoding.unpack(kind, request)), "input": _sent(steering.messages)}
+    encoded, packed = encoding.pack(msgspec.json.encode({**body, "previous_response_id": previous_id}))
+    _ADD_RESPONSE.later(
+        *(key, turn, event.leg, previous, api, model, TurnStatus.IN_PROGRESS.value),
+        *(event.at, event.seq, steering.step, items[0], len(steering.messages)),
+        *(0, 0, 0, 0),
+        *(following_settings(settings.encode(), previous_id).decode(), packed, encoded, "", ""),
+        *sender,
+    )
+
+
+def following_settings(settings: bytes, previous: str) -> bytes:
+    """Return the settings of a response, for the one that follows it."""
+    return msgspec.json.encode({**msgspec.json.decode(settings or b"{}"), "previous_response_id": previous})
+
+
+def _sent(messages: Sequence[TurnMessage]) -> list[dict[str, object]]:
+    """Return what a client said as the input of a request."""
+    return [{"type": "message", "role": "user", "content": _parts(message)} for message in messages]
+
+
+def _parts(message: TurnMessage) -> list[dict[str, str]]:
+    content = message.content if isinstance(message.content, list) else [message.content]
+    parts = []
+    for item in content:
+        match item:
+            case str() | TextItem():
+                parts.append({"type": "input_text", "text": item if isinstance(item, str) else item.text})
+            case ImageItem() if item.image.url is not None:
+                parts.append({"type": "input_image", "image_url": item.image.url.uri})
+            case _:
+                pass
+    return parts

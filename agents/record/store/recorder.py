@@ -7,9 +7,10 @@ repeated. When the turn ends its log is packed (`agents.record.store.replay`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 from django.conf import settings
 from django.db import transaction
@@ -27,6 +28,7 @@ from agents.record.schemas.events import (
     USER_INPUT,
     Delta,
     OtherDetail,
+    Steering,
     StepDecided,
     StepEnded,
     StepInDoubt,
@@ -41,6 +43,7 @@ from agents.record.schemas.events import (
 from agents.record.schemas.events import Event as AnyEvent
 from agents.record.schemas.items import input_items, items_of
 from agents.record.store import ending_hooks, inputs, replay, search, spending, steps
+from agents.record.store.new_responses import follow_response
 from agents.record.store.spending import Spending
 from agents.record.store.totals import SessionTotals, TurnTotals
 from agents.record.store.turn_rows import (
@@ -104,12 +107,19 @@ def record(
         return  # stored already, with the deltas of the same batch
     if new_events and new_events[0].seq > next_seq:
         raise Conflict(f"Event {new_events[0].seq} came before event {next_seq}.", code="out_of_order")
-    if new_events:
-        _fold(ref, new_events, started_at)
+    for part in _by_response(new_events):
+        _fold(ref, part, started_at)
     if new_events and isinstance(new_events[-1], TurnEnded):
         replay.pack(ref.turn, new_events, deltas)
     else:
         replay.store(ref.turn, new_events, deltas, encoded)
+
+
+def _by_response(events: Sequence[AnyEvent]) -> Iterator[Sequence[AnyEvent]]:
+    """Yield the events of a batch, those of each response by themselves: a run begins another where it is steered."""
+    starts = [at for at, event in enumerate(events) if at and isinstance(event, TurnResumed) and event.steering]
+    for start, end in pairwise([0, *starts, len(events)] if events else []):
+        yield events[start:end]
 
 
 _EPOCHS = SelectAmong(Turn, "id lease_epoch", "id")
@@ -186,6 +196,9 @@ def _fold_event(change: _Changes, event: AnyEvent) -> None:
     match event:
         case TurnStarted() | StepStarted() | TurnTakenOver() | StepInDoubt() | StepDecided() | StepRepeated():
             pass
+        case TurnResumed(steering=Steering() as steering):
+            change.turn.set(leg_count=event.leg)
+            follow_response(change.ref.turn, change.ref.session, event, steering)
         case TurnResumed():
             inputs.take_answers(change.ref.turn)
             change.turn.set(status=TurnStatus.IN_PROGRESS.value)

@@ -37,6 +37,7 @@ from agents.responses.schemas.objects import Deleted, ItemList, ResponseEvent, R
 from agents.responses.schemas.requests import CreateResponse, checked_include
 from agents.responses.store import conversations, responses
 from agents.responses.store.responses import ResponseFilter, ResponseRecord
+from agents.responses.wire import outcomes
 from agents.responses.wire import responses as wire
 from agents.responses.wire.items import items_of_row
 from agents.responses.wire.responses import ResponseState, response_chunks, response_json
@@ -108,12 +109,12 @@ class ResponseCreate(ApiView):
 def _responses_with_input(sized: Sequence[Sized[int]]) -> Iterator[Iterator[bytes]]:
     """Encode responses, each with its input items."""
     for records in responses.records(sized):
-        outcomes = responses.outcomes(records)
+        stored = responses.outcomes(records)
         input_rows = items.own_inputs(records)
         for record in records:
             input_items = ((wire.encode(item),) for row in input_rows.pop(record.key) for item in items_of_row(row))
             more = array(b',"input":[', input_items, b"]")
-            yield response_chunks(runs.head_of(record), state_of(record, outcomes[record.key]), more)
+            yield response_chunks(runs.head_of(record), state_of(record, stored[record.key]), more)
 
 
 def _filter_params(request: HttpRequest) -> ResponseFilter:
@@ -184,7 +185,7 @@ class ResponseCancel(ApiView):
         if record.status.label == "cancelled":
             return _response_answer(record)
         if not record.is_live:
-            message = f"Cannot cancel a response that is {wire.status_of(record.status.label, None)}."
+            message = f"Cannot cancel a response that is {outcomes.status_of(record.status.label, None)}."
             raise Conflict(message, code="response_over")
         service().cancel_turn(self.actor, record.turn)
         return Awaited(partial(self._wait_for_end, record))

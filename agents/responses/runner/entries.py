@@ -11,13 +11,17 @@ from agents.responses.runner.requests import StartedResponse
 Batches = AsyncGenerator[Sequence[Entry], None]
 
 
-async def entries_of(started: StartedResponse) -> Batches:
-    """Yield a response's entries from its first event on; an empty batch is a keep-alive."""
+async def entries_of(started: StartedResponse, *, with_following: bool = False) -> Batches:
+    """Yield a response's entries from its first event on, and those of the responses that follow it because its client
+    steers it, if asked for; an empty batch is a keep-alive."""
     if started.loop is None:
         is_over = False
         try:
             async for batch in live.follow(
-                started.turn, (started.first_seq - 1, LAST_ORDINAL), until_response=started.first_seq
+                started.turn,
+                (started.first_seq - 1, LAST_ORDINAL),
+                until_response=started.first_seq,
+                with_following=with_following,
             ):
                 yield batch
             is_over = True

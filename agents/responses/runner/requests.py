@@ -66,5 +66,11 @@ class ResponseRequest:
         return self.body.store or self.is_kept
 
     @property
+    def is_steerable(self) -> bool:
+        """Whether its client may say more while it runs. A conversation's items are in an order of their own, and a
+        summary would take what was said for part of what came before."""
+        return self.body.conversation is None and not (self.body.sums_up_only or self.body.context_management)
+
+    @property
     def api(self) -> Api:
         return Api.RESPONSES if self.body.store else Api.UNSTORED

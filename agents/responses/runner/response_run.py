@@ -61,6 +61,7 @@ def response_run(
         ends_with_client_calls=True,
         truncates=body.truncation == "auto",
         compaction=_compaction(actor, body),
+        is_steerable=request.is_steerable,
         tool_timeout_s=providers.tool_timeout_s,
         provider_data=request.provider_data,
         clock=ids.now_us,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from agents.record.schemas.turns import StepSnapshot
 from agents.responses.runner.responses import head_of
 from agents.responses.store.responses import ResponseRecord, StoredOutcome
+from agents.responses.wire import outcomes
 from agents.responses.wire import responses as wire
 from agents.responses.wire.responses import ResponseHead, ResponseState
 
@@ -32,8 +35,18 @@ def ended_as(record: ResponseRecord, outcome: StoredOutcome) -> tuple[str, str |
     refused = any(
         wire.refusal_text(load_detail(step)) is not None for step in outcome.steps if step.type == "shield_call"
     )
-    incomplete = None if record.is_live or refused else wire.incomplete_reason(outcome.reason, finish)
-    return wire.status_of(record.status.label, incomplete), incomplete
+    incomplete = None if record.is_live or refused else outcomes.incomplete_reason(outcome.reason, finish)
+    if not (record.is_live or refused or record.is_last) and _was_steered(outcome.steps):
+        incomplete = outcomes.STEERED
+    return outcomes.status_of(record.status.label, incomplete), incomplete
+
+
+def _was_steered(steps: Sequence[StepSnapshot]) -> bool:
+    """Tell whether a response that another follows ended because its client said more."""
+    numbers = [number for number, step in enumerate(steps) if step.type == "inference"]
+    after = steps[numbers[-1] + 1 :] if numbers else ()
+    calls = [step.server_side for step in after if step.type == "tool_execution"]
+    return outcomes.was_steered(calls if numbers else None)
 
 
 def _finish_reason(step: StepSnapshot) -> str | None:

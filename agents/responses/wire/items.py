@@ -40,7 +40,7 @@ def items_of_row(row: ItemSnapshot) -> list[JSON]:
         stored = msgspec.json.decode(row.wire)
         return stored if isinstance(stored, list) else [stored]
     step = row.step
-    if step is None:
+    if step is None or (step.type == "other" and row.body):  # a step of what the client said while the turn ran
         return [item for message in messages(row.body) if (item := _message_item(row.key, message))]
     match step.type:
         case "inference":

@@ -16,7 +16,7 @@ from agents.base.ids import Kind
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import ErrorInfo
 from agents.record.schemas.turns import LoadDetail, StepSnapshot, unchanged
-from agents.responses.wire import citations
+from agents.responses.wire import citations, outcomes
 from agents.responses.wire.client_items import arguments_of, client_item
 
 JSON = dict[str, Any]
@@ -170,7 +170,7 @@ def inference_items(step: int, detail: JSON, status: str, names: FileNames | Non
         return [compaction_item(step, summary)] if summary else []
     out: list[JSON] = []
     message = detail["model_response"]
-    is_complete = status == "completed" and incomplete_reason(None, detail.get("finish_reason")) is None
+    is_complete = status == "completed" and outcomes.incomplete_reason(None, detail.get("finish_reason")) is None
     item_status = "completed" if is_complete else "incomplete"
     content = message.get("content") or ""
     if detail.get("reasoning"):
@@ -379,21 +379,3 @@ def error_json(error: ErrorInfo | None, status: str, reason: str | None = None) 
         return {"code": "server_error", "message": "The response failed."}
     code = "rate_limit_exceeded" if error.upstream_status == 429 else _CODES.get(error.type, "server_error")
     return {"code": code, "message": error.message}
-
-
-def incomplete_reason(reason: str | None, finish: str | None) -> str | None:
-    """Return why an ended response is incomplete; None if it is complete."""
-    if reason == "max_infer_iters":
-        return "max_iterations_exceeded"
-    return {"length": "max_output_tokens", "content_filter": "content_filter"}.get(finish or "")
-
-
-def status_of(turn_status: str, incomplete: str | None) -> str:
-    """Return OpenAI's status for a response."""
-    match turn_status:
-        case "queued" | "in_progress" | "failed" | "cancelled":
-            return turn_status
-        case "interrupted":
-            return "failed"
-        case _:
-            return "incomplete" if incomplete else "completed"

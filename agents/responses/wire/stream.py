@@ -29,6 +29,7 @@ from agents.record.schemas.events import (
     TurnResumed,
     TurnStarted,
 )
+from agents.responses.wire import outcomes
 from agents.responses.wire import responses as wire
 from agents.responses.wire.client_items import client_item
 from agents.responses.wire.open_items import OpenMessage, OpenReasoning
@@ -69,6 +70,8 @@ class ResponseStream:
         self._output_passed = False
         self._tool_index = 0
         self._tool_queue: list[StepStarted] = []
+        self._calls: list[bool] | None = None
+        self._has_begun = False
         self._file_names: wire.FileNames | None = wire.FileNames() if head.cites else None
 
     def feed(self, entries: Iterable[Entry]) -> bytes:
@@ -112,7 +115,7 @@ class ResponseStream:
         self._items[index] = encode(item)
         self.item_event(b"response.output_item.done", index, item)
 
-    def _send_response(self, kind: bytes) -> None:
+    def send_response(self, kind: bytes) -> None:
         self.send(kind, b'"response":%b' % response_json(self.head, self.state))
 
     # ---------------------------------------------------------------------------------------- deltas
@@ -144,10 +147,18 @@ class ResponseStream:
     def _add_event(self, event: Any) -> None:
         if isinstance(event, StepEnded) and event.usage:  # counted also for steps that are not shown
             self._usage = (self._usage or Usage()) + event.usage
+        self._note_calls(event)
         match event:
+            case TurnResumed() if self._has_begun:
+                self._release_held()
+                if outcomes.was_steered(self._calls):
+                    self._end_response("incomplete", outcomes.STEERED, event.at)
+                else:
+                    self._end_response("completed", None, event.at)
             case TurnStarted() | TurnResumed():
-                self._send_response(b"response.created")
-                self._send_response(b"response.in_progress")
+                self._has_begun = True
+                self.send_response(b"response.created")
+                self.send_response(b"response.in_progress")
             case StepEnded(detail=ShieldDetail() as detail):
                 self._note_shield(event.step, detail)
             case TurnAwaiting():
@@ -160,6 +171,16 @@ class ResponseStream:
                 self._held_back.append(event)
             case _:
                 self._add_step(event)
+
+    def _note_calls(self, event: Any) -> None:
+        """Note the calls since the last inference: whether the server runs each."""
+        match event:
+            case StepEnded(step_type="inference"):
+                self._calls = []
+            case StepStarted(step_type="tool_execution") if self._calls is not None:
+                self._calls.append(event.server_side)
+            case _:
+                pass
 
     def _note_shield(self, step: int, detail: ShieldDetail) -> None:
         violation = detail.violation
@@ -345,39 +366,20 @@ class ResponseStream:
     def _end_turn(self, event: TurnEnded) -> None:
         self.error = event.error
         error = wire.error_json(event.error, event.status, event.reason)
-        incomplete = None if self._refusal else wire.incomplete_reason(event.reason, self._finish)
-        status = wire.status_of(event.status, incomplete)
+        incomplete = None if self._refusal else outcomes.incomplete_reason(event.reason, self._finish)
+        status = outcomes.status_of(event.status, incomplete)
         self._end_response(status, incomplete if status == "incomplete" else None, event.at, error)
 
     def _end_response(self, status: str, incomplete: str | None, at: int, error: JSON | None = None) -> None:
         self.is_over = True
         if status == "completed" and self._refusal is None:
-            incomplete = wire.incomplete_reason(None, self._finish)
-            status = wire.status_of(status, incomplete)
+            incomplete = outcomes.incomplete_reason(None, self._finish)
+            status = outcomes.status_of(status, incomplete)
         self.state = ResponseState(
             status, [item for item in self._items if item], at, self._usage or Usage(), error, incomplete
         )
         name = "incomplete" if status in ("incomplete", "cancelled") else status
-        self._send_response(f"response.{name}".encode())
-
-
-class SocketStream(ResponseStream):
-    """The messages of one response on a socket: the same events as JSON objects, each with the ``lane`` that its
-    request named."""
-
-    def __init__(self, head: ResponseHead, lane: str | None) -> None:
-        super().__init__(head)
-        self._lane = b"" if lane is None else b',"stream_id":%b' % encode(lane)
-
-    def frame(self, kind: bytes, fields: bytes, number: int) -> bytes:
-        return b'{"type":"%b",%b,"sequence_number":%d%b}' % (kind, fields, number, self._lane)
-
-    def warmed_up(self, at_us: int) -> list[bytes]:
-        """Return the messages of a request that is only to be remembered: it begins and is completed."""
-        self._send_response(b"response.created")
-        self.state = ResponseState("completed", (), at_us, Usage())
-        self._send_response(b"response.completed")
-        return self.frames(())
+        self.send_response(f"response.{name}".encode())
 
 
 MAX_HELD_CHARS = 1024

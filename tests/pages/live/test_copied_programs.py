@@ -9,15 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
-from urllib.parse import urlencode
-from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
 
 import pytest
 
-from tests.support.live.caller import TIMEOUT_S, Caller
+from tests.support.live.caller import Caller
 from tests.support.live.mcp_process import McpProcess
 from tests.support.live.openai_api import created, function, text
+from tests.support.live.page_reader import Reader
 from tests.support.live.process import ServerProcess, eventually
 
 pytestmark = pytest.mark.server
@@ -117,30 +115,6 @@ def test_the_python_of_a_waiting_turn_answers_it(caller: Caller, tmp_path: Path)
 
 
 # ---------------------------------------------------------------------------------------- on the page
-
-
-class Reader:
-    """Someone at a page: keeps its cookies, sends its forms."""
-
-    def __init__(self, server: ServerProcess, path: str) -> None:
-        self.path, self.base = path, server.base
-        self._open = build_opener(ProxyHandler({}), HTTPCookieProcessor()).open
-        self.page = self.look()
-
-    def look(self) -> str:
-        with self._open(self.base + self.path, timeout=TIMEOUT_S) as answer:
-            return str(answer.read().decode())
-
-    def send(self, action: str, **fields: str) -> int:
-        """The status at the end of the way that a form leads."""
-        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', self.page)
-        assert token
-        body = urlencode({"csrfmiddlewaretoken": token[1], **fields}).encode()
-        try:
-            with self._open(f"{self.base}{self.path}{action}", body, timeout=TIMEOUT_S) as answer:
-                return int(answer.status)
-        except HTTPError as refused:
-            return refused.code
 
 
 @pytest.mark.parametrize(("decision", "said"), [("approve", "-100"), ("refuse", "Too hot")])

@@ -10,11 +10,11 @@ import openai
 import pytest
 from openai import OpenAI
 
-from tests.responses.live.test_socket import opened
 from tests.support.live.caller import Caller, script
 from tests.support.live.held_model import HeldModel
 from tests.support.live.openai_api import MODEL, function, said, text
 from tests.support.live.process import ServerProcess, eventually, running
+from tests.support.live.response_socket import opened
 
 pytestmark = pytest.mark.server
 

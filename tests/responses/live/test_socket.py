@@ -2,69 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from openai import OpenAI
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import ClientConnection, connect
 
 from tests.support.live.caller import script
 from tests.support.live.held_model import HeldModel
 from tests.support.live.openai_api import MODEL, function, said
 from tests.support.live.process import ServerProcess, eventually
+from tests.support.live.response_socket import Socket, opened, text
 
 pytestmark = pytest.mark.server
-
-
-class Socket:
-    """A client that speaks the protocol by hand."""
-
-    def __init__(self, connection: ClientConnection) -> None:
-        self.connection = connection
-
-    def send(self, **fields: Any) -> None:
-        self.connection.send(json.dumps({"type": "response.create", "model": MODEL, **fields}))
-
-    def next(self) -> dict[str, Any]:
-        message: dict[str, Any] = json.loads(self.connection.recv(timeout=20))
-        return message
-
-    def response(self, **fields: Any) -> dict[str, Any]:
-        """Send a request, and return its response once it is over."""
-        self.send(**fields)
-        while True:
-            message = self.next()
-            assert message["type"] != "error", message
-            if message["type"].split(".")[-1] in ("completed", "failed", "incomplete") and "response" in message:
-                response: dict[str, Any] = message["response"]
-                return response
-
-    def error(self, **fields: Any) -> dict[str, Any]:
-        """Send a request, and return the error that it is answered with."""
-        self.send(**fields)
-        message = self.next()
-        assert message["type"] == "error", message
-        return message
-
-
-@contextmanager
-def opened(server: ServerProcess, path: str = "/v1/responses", **headers: str) -> Iterator[Socket]:
-    with connect(server.base.replace("http", "ws", 1) + path, additional_headers=headers) as connection:
-        yield Socket(connection)
 
 
 @pytest.fixture
 def socket(server: ServerProcess) -> Iterator[Socket]:
     with opened(server) as made:
         yield made
-
-
-def text(response: dict[str, Any]) -> str:
-    return "".join(part["text"] for item in response["output"] if item["type"] == "message" for part in item["content"])
 
 
 # ------------------------------------------------------------------------------------- OpenAI's client

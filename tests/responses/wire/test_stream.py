@@ -17,6 +17,7 @@ from agents.record.schemas.content import ToolResponse, Usage, UserMessage
 from agents.record.schemas.events import Delta, Entry, TurnAwaiting, TurnEnded
 from agents.record.schemas.turns import fold
 from agents.responses.schemas.requests import CreateResponse
+from agents.responses.wire import outcomes
 from agents.responses.wire import responses as wire
 from agents.responses.wire.responses import ResponseHead, ResponseState, output_of, response_json
 from agents.responses.wire.settings import settings_json
@@ -177,8 +178,8 @@ def read_back(entries: Sequence[Entry], **body: Any) -> dict[str, Any]:
     refused = any(wire.refusal_text(step) is not None for step in value.steps)
     reason = getattr(last, "reason", None)
     ended = "completed" if isinstance(last, TurnAwaiting) else last.status
-    incomplete = None if refused else wire.incomplete_reason(reason, finish[-1] if finish else None)
-    status = wire.status_of(ended, incomplete)
+    incomplete = None if refused else outcomes.incomplete_reason(reason, finish[-1] if finish else None)
+    status = outcomes.status_of(ended, incomplete)
     outcome = ResponseState(
         status,
         output_of(value.steps, own),

@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Empty, SimpleQueue
 from typing import Any
 
+_calls = itertools.count(1)
 PATIENCE_S = 60.0
 """An answer nobody ends is broken off, so that a failing test ends."""
 
@@ -31,6 +32,13 @@ class Held:
     def say(self, text: str) -> None:
         """The next token."""
         self.pieces.put({"delta": {"content": text}, "finish_reason": None})
+
+    def call(self, name: str, arguments: str = "{}") -> None:
+        """A call of a tool, and the end."""
+        function = {"name": name, "arguments": arguments}
+        call = {"index": 0, "id": f"call_{next(_calls)}", "type": "function", "function": function}
+        self.pieces.put({"delta": {"tool_calls": [call]}, "finish_reason": None})
+        self.pieces.put({"delta": {}, "finish_reason": "tool_calls"})
 
     def end(self, *last: str) -> None:
         """These tokens, and the end."""
