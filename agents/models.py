@@ -28,6 +28,7 @@ from agents.record.models.prices import Price
 from agents.record.models.tags import SessionTag, StepTag, TurnTag
 from agents.record.models.turns import Item, Response, Step, StepDetail, Turn, TurnBody, ValueBlock
 from agents.relay.models import ChatCompletion, CompletionStatus
+from agents.responses.models import Prompt, PromptVersion
 from agents.safety.models import Shield
 from agents.telemetry.models.imports import Import, ImportBlock, ImportState
 from agents.telemetry.models.traces import SpanBatch, Trace, TraceLink
@@ -64,6 +65,8 @@ __all__ = [
     "Item",
     "Price",
     "Process",
+    "Prompt",
+    "PromptVersion",
     "Rating",
     "RegisteredModel",
     "Response",

@@ -57,6 +57,7 @@ class Kind(IntEnum):
     WEBHOOK_EVENT = 61
     WEBHOOK_DELIVERY = 62
     BUDGET = 63
+    PROMPT = 64
 
 
 _secret = b"unset"
@@ -170,6 +171,7 @@ OPENAI_PREFIXES = {
     Kind.WEBHOOK_EVENT: "evt_",
     Kind.WEBHOOK_DELIVERY: "wh_",
     Kind.BUDGET: "budget_",
+    Kind.PROMPT: "pmpt_",
 }
 
 

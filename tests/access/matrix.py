@@ -37,7 +37,7 @@ from agents.relay.models import CompletionStatus
 from agents.relay.store import CompletionRecord
 from agents.responses.runner.input import row_of
 from agents.responses.schemas.input_items import items_of_input
-from agents.responses.store import conversations, responses
+from agents.responses.store import conversations, prompts, responses
 from agents.safety.store import registered_shields
 from agents.telemetry.models.imports import Import
 from agents.telemetry.models.traces import Trace
@@ -137,6 +137,7 @@ OPENAI = {
     "conversation_id": ids.Kind.SESSION,
     "webhook_endpoint_id": ids.Kind.WEBHOOK_ENDPOINT,
     "delivery_id": ids.Kind.WEBHOOK_DELIVERY,
+    "prompt_id": ids.Kind.PROMPT,
 }
 """The same, by ids among OpenAI's objects."""
 BESIDE = {"other_id"}
@@ -152,7 +153,7 @@ HELD = {"key_id", "feedback_id", "view_id", "import_id", "webhook_endpoint_id"}
 class Chain:
     """An agent, a session of it, a failed turn in that, a step of that, a key, a vector database, a shield, a model,
     a chat completion, a vector store with a file from a batch, a response, a conversation with an item, a trace of
-    which no turn was made, an endpoint of webhooks with a delivery: ``ids`` by parameter.
+    which no turn was made, an endpoint of webhooks with a delivery, a prompt: ``ids`` by parameter.
     The canary is in every text of them, behind a word that searches find. The agent is disabled: who
     gets as far as starting a turn is refused only there."""
 
@@ -187,6 +188,7 @@ def build(owner: Actor, name: str, *, played: bool = True) -> Chain:
     more = {"vector_db_id": db, **make_registered(owner, canary), "completion_id": make_completion(owner, words)}
     more |= {**make_files(owner, words), **make_conversation(owner, words)}
     more |= endpoint | {"delivery_id": make_delivery(endpoint["webhook_endpoint_id"])}
+    more["prompt_id"] = prompts.create(owner, f"{words} {{{{ {canary} }}}}", [canary]).public_id
     more["response_id"] = make_response(owner, f"think {words}\nsay {words}", said=words).public_id
     return Chain(name, canary, {**named, "key_id": make_key(owner, words)[0], **more})
 
@@ -339,6 +341,7 @@ def make_world() -> World:
     files.delete(owner, gone.ids["file_id"])
     saved_views.delete(owner, gone.ids["view_id"])
     endpoints.delete(owner, gone.ids["webhook_endpoint_id"])
+    prompts.delete(owner, gone.ids["prompt_id"])
     ApiKey.objects.filter(name__contains="gone").delete()
     Import.objects.unscoped("gone").filter(name__contains="gone").delete()
     trace_deletion.delete_traces(

@@ -91,7 +91,7 @@ def is_guarded(model: Any) -> bool:
 
 ROOTS = {
     *("Agent", "Session", "Turn", "VectorDB", "File", "ToolGroup", "Shield", "RegisteredModel", "ChatCompletion"),
-    *("SavedView", "Trace", "Import", "WebhookEndpoint"),
+    *("SavedView", "Trace", "Import", "WebhookEndpoint", "Prompt"),
 }
 
 

@@ -27,6 +27,7 @@ from agents.openai_agents.api.absent import NoAutomations, NoEnvironments, NoVau
 from agents.openai_agents.api.history import Artifact, Subagent
 from agents.openai_agents.api.sessions import AgentSessionEvents, AgentSessions
 from agents.record.store import agents
+from agents.responses.api.prompts import PromptDetail
 from agents.responses.api.responses import ResponseCancel, ResponseCreate
 from agents.safety.api import ShieldDetailView
 from agents.server.api.agents import SharedAgentDetail
@@ -145,6 +146,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "WebhookEndpoints": {"name": "mine", "url": "https://93.184.215.14/hook", "event_types": ["turn.failed"]},
     "WebhookEndpointDetail": {"name": "by the matrix"},
     "WebhookTest": {"event_type": "turn.failed"},
+    "PromptCollection": {"prompt": "by the matrix"},
+    "PromptDetail": {"prompt": "by the matrix", "version": 1, "set_as_default": False},
+    "PromptDefaultVersion": {"version": 1},
     "TurnResume": {"tool_responses": [{"call_id": "c", "tool_name": "t", "content": "r"}], "stream": False},
 }
 DONE: dict[tuple[str, type[ApiView]], int] = {
@@ -173,6 +177,8 @@ DONE: dict[tuple[str, type[ApiView]], int] = {
     ("post", StepDecision): 409,
     ("post", TurnResume): 409,
     ("post", WebhookTest): 400,
+    ("put", PromptDetail): 409,
+    ("delete", PromptDetail): 204,
     **dict.fromkeys([("delete", view) for view in (AgentDetail, SharedAgentDetail)], 204),
     ("post", AgentSessions): 404,
     ("post", AgentSessionEvents): 202,
@@ -187,7 +193,7 @@ DONE: dict[tuple[str, type[ApiView]], int] = {
 }
 """A disabled agent starts no turn, a response that is over is not cancelled, a failed turn is not
 resumed, a group of the settings is not unregistered, an upload is no JSON, a webhook to a private address is not
-tested; all are said only to those let in."""
+tested, a version of a prompt follows the last one only; all are said only to those let in."""
 
 
 ENDLESS = re.compile(r"/v1/agents/sessions/[^/]+/events")

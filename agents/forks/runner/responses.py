@@ -41,7 +41,7 @@ def sent_responses(actor: Actor, target: TurnTarget) -> list[SentResponse]:
     if len(records) != target.response_count:
         message = "A response of this turn was deleted: what it asked for is not known any more."
         raise InvalidRequest(message, code="not_forkable")
-    return [SentResponse(record, msgspec.json.decode(responses.request_of(record))) for record in records]
+    return [SentResponse(record, responses.filled_request(record)) for record in records]
 
 
 def response_index(sent: Sequence[SentResponse], step: int) -> int:

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from agents.base.access import Actor
 from agents.base.errors import NotFound
 from agents.record.store import items as stored_items
-from agents.responses.runner import sealed_items
+from agents.responses.runner import prompts, sealed_items
 from agents.responses.schemas.input_items import InputItem, ReferenceItem
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.wire.items import items_json
@@ -26,7 +26,8 @@ def resolved(actor: Actor, items: Sequence[Any], param: str = "input") -> list[A
 
 
 def resolved_body(actor: Actor, body: CreateResponse) -> CreateResponse:
-    """Return a request with the items of its input `resolved`."""
+    """Return a request with its prompt filled in and the items of its input `resolved`."""
+    body = prompts.filled(actor, body)
     if isinstance(body.input, str):
         return body
     return body.model_copy(update={"input": resolved(actor, body.input)})

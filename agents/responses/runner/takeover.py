@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from agents.loop.takeover import RebuiltRun, StoredRun
 from agents.record.schemas.chat import paired_history
 from agents.record.store import history, turns
@@ -17,7 +15,7 @@ from agents.responses.store import responses
 def rebuilt_run(stored: StoredRun) -> RebuiltRun:
     """Build the run of a turn's last response from its stored request. Raises AgentsError."""
     record = responses.of_turn_number(stored.actor, stored.turn, stored.response.number)
-    body = CreateResponse.model_validate(msgspec.json.decode(responses.request_of(record)))
+    body = CreateResponse.model_validate(responses.filled_request(record))
     agent = agent_runs.of_turn(stored.service, stored.actor, turns.target(stored.actor, stored.turn, action="run"))
     request = ResponseRequest(stored.actor, body, b"", None, {}, agent=agent)
     messages = turns.input_messages(stored.turn)

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, fie
 from agents.base.schemas.wire import Wire, null_is
 from agents.record.schemas.content import MAX_TOKENS
 from agents.responses.schemas.input_items import CompactionTriggerItem, InputItem
+from agents.responses.schemas.prompts import PromptReference
 from agents.responses.schemas.tools import MAX_TOOLS, ResponseTool, ToolChoice
 
 
@@ -72,7 +73,7 @@ INCLUDES = (
 COMPACT_THRESHOLD = 100_000
 """Tokens above which a conversation is summed up where a request leaves that to the server."""
 
-UNSUPPORTED_FIELDS = ("prompt", "moderation")
+UNSUPPORTED_FIELDS = ("moderation",)
 """OpenAI's fields that this server does not support, and that it must not leave aside: an answer would be another one
 than was asked for."""
 
@@ -136,7 +137,7 @@ class CreateResponse(Wire):
     safety_identifier: str | None = None
     user: str | None = None
     stream_options: ResponseStreamOptions | None = None
-    prompt: Unsupported = None
+    prompt: PromptReference | None = None
     context_management: Annotated[list[ContextManagement], Field(max_length=8), null_is([])] = []
     moderation: Unsupported = None
     image: dict[str, Any] | None = None

@@ -168,6 +168,16 @@ def request_of(record: ResponseRecord) -> bytes:
     return encoding.unpack(kind, body)
 
 
+def filled_request(record: ResponseRecord) -> dict[str, Any]:
+    """Return a response's request with the instructions that its prompt became, if it named one, in the place of that:
+    the prompt may have another default version since, or be gone."""
+    request: dict[str, Any] = msgspec.json.decode(request_of(record))
+    if not request.get("prompt"):
+        return request
+    instructions = msgspec.json.decode(record.settings or b"{}").get("instructions")
+    return {**request, "prompt": None, "instructions": instructions}
+
+
 def last_settings(turn: int) -> bytes:
     """Return the settings of the last response of a turn, which was read already; empty for a turn of
     another API."""

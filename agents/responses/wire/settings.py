@@ -52,7 +52,7 @@ def settings_json(body: CreateResponse, *, conversation: str | None) -> bytes:
             "safety_identifier": body.safety_identifier,
             "prompt_cache_key": body.prompt_cache_key,
             "prompt_cache_retention": body.prompt_cache_retention,
-            "prompt": None,
+            "prompt": body.prompt.model_dump(exclude_none=True) if body.prompt else None,
         }
     )
 

@@ -15,7 +15,7 @@ from agents.llama_stack import api as agents
 from agents.logs.api import exports, logs, numbers, saved_views
 from agents.loop import api as models
 from agents.openai_agents.urls import SESSIONS
-from agents.responses.api import contexts, conversations, responses
+from agents.responses.api import contexts, conversations, prompts, responses
 from agents.server import subjects
 from agents.server.api import agents as shared
 from agents.server.api import catalogue
@@ -65,6 +65,10 @@ REST: list[Route] = [
     ("health/details", catalogue.HealthDetails),
     ("version", catalogue.Version),
     ("inspect/routes", catalogue.RouteList),
+    ("prompts", prompts.PromptCollection),
+    ("prompts/<str:prompt_id>", prompts.PromptDetail),
+    ("prompts/<str:prompt_id>/versions", prompts.PromptVersions),
+    ("prompts/<str:prompt_id>/set-default-version", prompts.PromptDefaultVersion),
     ("logs/turns", logs.TurnLogView),
     ("logs/turns/<str:turn_id>/steps/<str:step_id>/decision", models.StepDecision),
     ("logs/sessions", logs.SessionLogView),

@@ -178,7 +178,7 @@ NEVER: dict[str, list[Any]] = {
     "stream_options": ["x", [], {"include_obfuscation": "x"}],
     "conversation": [1, [], {}, "x", {"id": 1}],
     "previous_response_id": [1, [], {}],
-    "prompt": ["x", {"id": "p"}],
+    "prompt": ["x", [], {}, {"id": 1}, {"id": "p", "version": "x"}, {"id": "p", "variables": ["x"]}],
     "context_management": ["x", [{"type": "x"}]],
     "moderation": ["x", {"model": "m"}],
     **{name: ["x", [1]] for name in ("image", "access_programs", "background_options", "prompt_cache_options")},
