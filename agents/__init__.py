@@ -18,6 +18,7 @@ these rules as contracts, and ``make lint`` checks them.
 ``log_tools``          the log as tools for other agents: an MCP server
 ``webhooks``           what turns come to, sent to the addresses that their owner has registered
 ``budgets``            limits of what inferences may spend, made and shown
+``subagents``          agents as tools of other agents: the turns they run for a call, and the trees of these
 ---------------------  --------------------------------------------------------------------------
 ``pages``              pages and admin of the record: agents, sessions, turns, steps; the dashboard
 ``logs``               a query in; rows, facets, numbers, pages and exports of what matches out
@@ -51,7 +52,7 @@ Async and sync code meet in ``base.reading``, ``base.feed_reader``, ``record.liv
 ``record.store.recorder``, ``loop.run``, ``responses.runner.socket``, ``base.api.views`` and, for request threads and
 shutdown, in ``agentsite``, which also has the commands ``serve``, ``backup``, ``restore`` and ``copy_to_postgres``.
 
-The twelve subjects from ``identity`` to ``budgets`` can be left out by the setting ``INSTALLED_SUBJECTS``. What they
+The thirteen subjects from ``identity`` to ``subagents`` can be left out by the setting ``INSTALLED_SUBJECTS``. What they
 add to those below them they register in ``install``: tools, shields and documents of a turn (``loop.extensions``) and
 of a response (``responses.runner.extensions``), work of a serving process (``loop.background``), places on pages
 (``pages.places``), fields of queries and formats of exports (``logs``), comparisons (``logs.log_hooks``), what they do

@@ -18,6 +18,7 @@ from agents.logs.models.retention import RetentionReceipt, RetentionRule
 from agents.logs.models.saved_views import SavedView
 from agents.logs.models.segments import Segment, SegmentColumn
 from agents.loop.models import RegisteredModel
+from agents.record.models.agent_calls import AgentCall
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.budgets import Budget, BudgetPeriod, BudgetSpend, BudgetTarget
 from agents.record.models.choices import Api, Source, StepStatus, StepType, TurnStatus
@@ -37,6 +38,7 @@ from agents.webhooks.models import WebhookDelivery, WebhookEndpoint, WebhookEven
 
 __all__ = [
     "Agent",
+    "AgentCall",
     "AgentRevision",
     "Api",
     "ApiKey",

@@ -17,6 +17,7 @@ REMOVABLE = (
     "log_tools",
     "webhooks",
     "budgets",
+    "subagents",
 )
 """In the order in which they are installed."""
 

@@ -51,6 +51,13 @@ class MakeHostedTools(Protocol):
     def __call__(self, providers: Providers, actor: Actor, tools: Sequence[HostedToolConfig]) -> HostedTools: ...
 
 
+class MakeTools(Protocol):
+    """Makes the tools of a group out of the arguments that an agent, or a turn, has for it. Raises InvalidRequest for
+    those that the group cannot take, or whose objects the actor may not use."""
+
+    def __call__(self, providers: Providers, actor: Actor, args: Mapping[str, Any]) -> Sequence[Tool]: ...
+
+
 class FindGroup(Protocol):
     """Finds a group of tools other than `Providers.tools`, if the actor may see it and has the right to ``action``."""
 
@@ -138,11 +145,13 @@ def _no_forks(stored: StoredRun) -> RebuiltRun:
 @dataclass(slots=True)
 class LoopExtensions:
     """The functions that subjects set. ``make_providers`` and ``service_parts`` are by subject: they create the
-    subject's providers, and its part of the service (`Service.part`). ``run_builders`` are by API, ``fork_builder`` is
+    subject's providers, and its part of the service (`Service.part`). ``made_groups`` are by the names of groups, which
+    come before all others. ``run_builders`` are by API, ``fork_builder`` is
     for forks of all of them."""
 
     make_providers: dict[str, MakeProviders] = field(default_factory=dict)
     service_parts: dict[str, Callable[[Runner, Providers], Any]] = field(default_factory=dict)
+    made_groups: dict[str, MakeTools] = field(default_factory=dict)
     find_group: FindGroup = no_group
     list_groups: ListGroups = _no_groups
     hosted_tools: MakeHostedTools = _no_hosted_tools

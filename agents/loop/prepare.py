@@ -84,6 +84,16 @@ def build_run(
     )
 
 
+def without_client(config: AgentConfig) -> AgentConfig:
+    """Return what an agent says without what needs a client: a sub-agent has none."""
+    return config.model_copy(update={"client_tools": []})
+
+
+def client_tool_names(config: AgentConfig) -> list[str]:
+    """Return the names of the tools that need a client."""
+    return [tool.name for tool in config.client_tools]
+
+
 def retriever_of(
     providers: Providers, actor: Actor, session: int, groups: Sequence[AgentToolGroup], args: Args
 ) -> Retriever | None:

@@ -9,6 +9,7 @@ from typing import Any
 from agents.base import ids
 from agents.base.access import Actor
 from agents.record.store import retries
+from agents.record.store.agent_calls import NewCall
 from agents.record.store.history import NewItem
 from agents.record.store.new_responses import NewResponse
 from agents.record.store.retries import Retry
@@ -18,7 +19,8 @@ from agents.record.store.sessions import NewSession
 @dataclass(frozen=True, slots=True)
 class SentRequest:
     """A request of a caller beside its parsed body: ``raw`` is the body as received, ``provider_data`` is for this
-    run's providers and is never stored; ``inputs`` are messages that waited for an earlier turn, and begin this one.
+    run's providers and is never stored; ``inputs`` are messages that waited for an earlier turn, and begin this one;
+    ``call`` is the call of another turn that this one answers.
     ``new_session`` is the session of its turn, where that is created with it, and ``earlier_items`` what was said in it
     elsewhere. A turn that ``fails_over_budget`` is stored, and fails, where another request would be refused."""
 
@@ -29,6 +31,7 @@ class SentRequest:
     earlier_items: Sequence[NewItem] = ()
     inputs: Sequence[int] = ()
     fails_over_budget: bool = False
+    call: NewCall | None = None
 
     def in_new_session(self, session: NewSession, earlier_items: Sequence[NewItem]) -> SentRequest:
         """Return the request of a turn that begins a session."""

@@ -4,8 +4,8 @@ first event is stored and the run has been started."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -17,18 +17,17 @@ from agents.base.errors import AgentsError, Conflict, InvalidRequest, Unavailabl
 from agents.base.reading import read
 from agents.base.store import processes
 from agents.base.store.writer import writer
-from agents.loop import spending
+from agents.loop import places
 from agents.loop.extensions import extensions
 from agents.loop.loop import Loop
-from agents.loop.prepare import build_run
+from agents.loop.places import Place
+from agents.loop.prepare import build_run, client_tool_names, without_client
 from agents.loop.provider_set import Part, Providers
 from agents.loop.remote_stops import RemoteStops
 from agents.loop.run import PendingCall, Resume, Run
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
 from agents.loop.senders import present_actor
 from agents.loop.sent_request import SentRequest
-from agents.loop.slots import Slot
-from agents.loop.spending import BudgetReached, ModelNames
 from agents.loop.tasks import Runner
 from agents.record.models.choices import TurnStatus
 from agents.record.schemas.agents import AgentConfig, ForkSettings
@@ -39,7 +38,6 @@ from agents.record.store import agents as agent_store
 from agents.record.store import closing, forks, history, inputs, read_turns, retries, sessions, start_turn, turns
 from agents.record.store.agents import AgentRecord
 from agents.record.store.recorder import TurnRef
-from agents.record.store.spending import Spender
 from agents.record.store.start_turn import NewTurn, Resumption
 from agents.record.store.turns import AwaitedCall, TurnTarget
 
@@ -80,24 +78,6 @@ def _pending(awaited: AwaitedCall, answers: Answers) -> PendingCall:
     return PendingCall(awaited.step, call, awaited.started_at, approved, detail)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a response is to run: in a process, its ``owner``, in one of its slots; without a slot in any process that
-    takes it. ``checks_first`` says that it begins no inference before it has looked at its budgets."""
-
-    owner: str
-    slot: Slot | None
-    checks_first: bool = False
-
-    @property
-    def queued(self) -> bool:
-        return self.slot is None or self.slot.queued
-
-    def open(self, loop: Loop) -> list[Event]:
-        """Return the first events of a response that begins a turn here."""
-        return loop.open(queued=self.queued or self.checks_first)
-
-
 class Service:
     """Starts, resumes and cancels turns in this process. ``on_left`` is called when a turn was stored for another
     process."""
@@ -110,27 +90,11 @@ class Service:
         self._parts = {type(part): part for part in parts}
         runner.on_input_left = partial(runner.run_in_background, partial(read, self.start_left_input))
 
-    @contextmanager
     def place(
         self, actor: Actor, agent: int | None, run: Run, *, needs_caller: bool, fails_later: bool = False
-    ) -> Iterator[Place]:
-        """Find a place for a response of an agent: a slot of this process, or none where it runs no turns. What needs
-        data of its caller that is not stored has to run here. If the block fails, the slot is left; else the run
-        leaves it. Raises RateLimited, also where nothing is left of a budget; a run that ``fails_later`` finds that out
-        by itself."""
-        checks_first = False
-        spender = Spender(actor.user_id, actor.key_id, agent, run.session, run.turn)
-        try:
-            spending.check(spender, ModelNames(run.inference_model, run.model))
-        except (BudgetReached, InvalidRequest):
-            if not fails_later:
-                raise
-            checks_first = True
-        if not self.runner.role.runs and not needs_caller:
-            yield Place("", None, checks_first)
-            return
-        with self.runner.slots.entered(actor, agent) as slot:
-            yield Place(self.runner.owner, slot, checks_first)
+    ) -> AbstractContextManager[Place]:
+        """Find a place for a response of an agent, as `places.find` does."""
+        return places.find(self.runner, actor, agent, run, needs_caller=needs_caller, fails_later=fails_later)
 
     def part(self, kind: type[Part]) -> Part:
         """Return the part of this class, which its subject has added."""
@@ -148,21 +112,22 @@ class Service:
         sent: SentRequest | None = None,
     ) -> Started:
         """Start a turn. Raises InvalidRequest for an unknown name, Conflict while another turn of the session runs,
-        Unavailable while the server shuts down."""
+        Unavailable while the server shuts down, CallRefused for a call of a sub-agent that is one too many."""
         sent = sent or SentRequest()
         earlier_run = sent.first_run()
         if earlier_run:
             return self.attach(actor, *earlier_run)
-        self.check_open()
+        is_called = sent.call is not None
+        if not is_called:  # what runs already may go on to its end
+            self.check_open()
         agent_store.check_enabled(agent)
+        config = without_client(agent.config) if is_called else agent.config
         key = ids.new_key()
-        run = build_run(self.providers, actor, turn=key, session=session, config=agent.config, body=body)
-        loop = Loop(replace(run, provider_data=sent.provider_data))
+        run = build_run(self.providers, actor, turn=key, session=session, config=config, body=body)
+        left_out = client_tool_names(agent.config) if is_called else ()
+        loop = Loop(replace(run, provider_data=sent.provider_data, left_out=left_out))
         try:
-            needs_caller = bool(sent.provider_data)
-            with self.place(
-                actor, agent.key, run, needs_caller=needs_caller, fails_later=sent.fails_over_budget
-            ) as place:
+            with places.find_for_turn(self.runner, actor, agent.key, loop.run, sent) as place:
                 return self._start(actor, agent, loop, body, sent, place)
         except retries.AlreadyRun as repeated:
             return self.attach(actor, repeated.turn, repeated.number)
@@ -192,6 +157,7 @@ class Service:
             new_session=sent.new_session,
             earlier_items=sent.earlier_items,
             inputs=sent.inputs,
+            call=sent.call,
         )
         stored, first_item = start_turn.open_turn(actor, new, opening, place.owner)
         earlier_session_items = partial(history.before, run.session, first=first_item)

@@ -34,6 +34,11 @@ class Slots:
             yield slot
 
     @contextmanager
+    def beside(self, actor: Actor) -> Iterator[Slot]:
+        """Enter without taking a slot, for a turn that another one waits for: that holds one."""
+        yield Slot(actor.caller, granted=True, released=True)
+
+    @contextmanager
     def hold(self, actor: Actor) -> Iterator[None]:
         """Hold a slot for the duration of the block, for a run that cannot be queued. Raises RateLimited."""
         slot = self._turns.enter(actor.caller, may_wait=False)

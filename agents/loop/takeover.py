@@ -21,7 +21,7 @@ from agents.base.store.processes import process_name
 from agents.base.store.writer import writer
 from agents.loop.extensions import extensions
 from agents.loop.loop import Loop
-from agents.loop.prepare import build_run
+from agents.loop.prepare import build_run, client_tool_names, without_client
 from agents.loop.run import PendingCall, Resume, Run
 from agents.loop.schemas.turns import CreateTurn
 from agents.loop.senders import present_actor
@@ -109,8 +109,11 @@ def _take(service: Service, orphan: OrphanedTurn, *, resumes: bool) -> bool:
     if actor is None:
         return _end(orphan, TurnEnding("cancelled", rights.REASON))
     try:
-        with service.runner.slots.entered_at_once(actor, orphan.agent) as slot:
-            runner = service.runner
+        runner = service.runner
+        slots = runner.slots
+        # one that another turn waits for needs none: that may hold the last
+        entered = slots.beside(actor) if orphan.is_called else slots.entered_at_once(actor, orphan.agent)
+        with entered as slot:
             claim = takeover.claim(orphan, runner.owner, process_name(), takes_suspects=runner.suspect is None)
             if claim is None:
                 raise _NotTaken
@@ -183,9 +186,13 @@ def agent_run(stored: StoredRun) -> RebuiltRun:
     service, actor = stored.service, stored.actor
     target = turns.target(actor, stored.turn, action="run")
     config = service.config_of(actor, target)
+    left_out: Sequence[str] = ()
+    if stored.response.is_called:
+        left_out, config = client_tool_names(config), without_client(config)
     body = CreateTurn.model_validate({"messages": [], **msgspec.json.decode(target.request or "{}")})
     body = body.model_copy(update={"messages": turns.input_messages(stored.turn)})
     run = build_run(service.providers, actor, turn=stored.turn, session=target.session, config=config, body=body)
+    run = replace(run, left_out=left_out)
     return RebuiltRun(run, history.before_turn(stored.turn))
 
 

@@ -16,7 +16,7 @@ from agents.loop import cut_calls
 from agents.loop.cut_calls import PendingStep
 from agents.loop.open_step import tool_detail
 from agents.loop.progress import RunProgress
-from agents.loop.protocols.tools import HostedTool, ListedTools, ToolContext, ToolResult, failure
+from agents.loop.protocols.tools import HostedTool, ListedTools, ToolContext, ToolResult, failure, timeout_of
 from agents.loop.replay import CallOutcome
 from agents.loop.run import ApprovedCall
 from agents.loop.run_tool import model_metadata, run_tool
@@ -174,7 +174,7 @@ async def _run_tool(progress: RunProgress, step: int, call: ToolCall, context: T
         return failure(f"Unknown tool `{call.tool_name}` was called.")
     if not isinstance(call.arguments, dict):
         return failure(f"The arguments of {call.tool_name} are not a JSON object: {call.arguments[:200]}")
-    return await run_tool(tool, call.arguments, context, progress.run.tool_timeout_s)
+    return await run_tool(tool, call.arguments, context, timeout_of(tool, progress.run.tool_timeout_s))
 
 
 def waits_for_client(progress: RunProgress, call: ToolCall) -> bool:

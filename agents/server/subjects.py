@@ -9,7 +9,7 @@ from agents.base.subjects import installed, left_out
 
 INSTALLING = (
     *("record", "responses", "logs", "identity", "feedback", "forks", "tools", "safety", "knowledge", "telemetry"),
-    *("webhooks", "budgets"),
+    *("webhooks", "budgets", "subagents"),
 )
 """Subjects with an ``install`` module, which registers what they add to others."""
 _ADMIN = ("identity", "prices", "tools", "safety", "knowledge", "relay", "webhooks")

@@ -97,7 +97,7 @@ ROOTS = {
 
 def test_all_that_belongs_to_someone_is_guarded() -> None:
     names = {model.__name__ for model in guarded_models()}
-    assert names == {*ROOTS, "TurnBody", "Response", "Step", "Item", "Fork"}
+    assert names == {*ROOTS, "TurnBody", "Response", "Step", "Item", "Fork", "AgentCall"}
     owned = {model.__name__ for model in apps.get_models() if issubclass(model, Scoped)}
     assert owned == ROOTS
 

@@ -17,6 +17,7 @@ COLUMNS: Mapping[str, Mapping[Level, tuple[str, ...]]] = {
     "agent": _at("agent", "name", "id"),
     "session": _at("session", "name", "id"),
     "turn": _at("turn", "id"),
+    "caller": _at("turn", "caller"),
     "response": _at("response", "id"),
     "user": _at("turn", "user"),
     "tag": _at("session turn step", "tags"),

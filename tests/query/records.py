@@ -117,13 +117,16 @@ class TurnRecord(Happened, Judged):
     metadata: Mapping[str, Any] = field(default_factory=dict)
     attachments: tuple[str, ...] = ()
     sanitized: bool = False
+    caller: str = ""
+    called: bool = False
     responses: tuple[ResponseRecord, ...] = ()
     steps: tuple[StepRecord, ...] = ()
 
     @property
     def marks(self) -> tuple[str, ...]:
         cut = ("truncated",) if self.stop_reason in TRUNCATING else ()
-        return self.progress() + cut + (("sanitized",) if self.sanitized else ())
+        marks = (("sanitized",) if self.sanitized else ()) + (("subagent",) if self.called else ())
+        return self.progress() + cut + marks
 
     @property
     def metadata_text(self) -> str:

@@ -24,6 +24,7 @@ PATHS = {
     "telemetry": ("/v1/traces", "/connect/", "/import/", "/langsmith/info"),
     "log_tools": ("/mcp",),
     "webhooks": ("/v1/webhook_endpoints", "/v1/webhook_event_types", "/webhooks/"),
+    "subagents": (),
 }
 """Where each subject is reached."""
 COMMANDS = {"identity": "admin_link", "prices": "prices", "log_tools": "mcp"}

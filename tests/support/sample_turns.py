@@ -15,12 +15,13 @@ from agents.base.timestamps import to_datetime
 from agents.feedback.store import feedback
 from agents.feedback.store.feedback import FeedbackContent
 from agents.record.models.agents import Agent, Session
-from agents.record.models.choices import Source
+from agents.record.models.choices import Source, TurnStatus
 from agents.record.models.prices import Price
 from agents.record.models.turns import Turn, TurnBody
 from agents.record.schemas.content import ImageData, ImageItem, TextItem, UserMessage
 from agents.record.schemas.events import OtherDetail, StepEnded, StepStarted
-from agents.record.store import recorder, tags
+from agents.record.store import agent_calls, recorder, tags
+from agents.record.store.agent_calls import NewCall
 from agents.record.store.targets import RecordTarget
 from agents.safety.providers.scripted import PhraseShield
 from tests.conftest import Clock
@@ -83,7 +84,17 @@ def sample(admin: Actor, clock: Clock) -> list[Recorded]:
     Turn.objects.unscoped("test").filter(pk=made[12].turn).update(doubt_at=to_datetime(clock.now_us))
     judge(admin, made)
     describe(admin, made)
+    call(made[1], made[8])
     return made
+
+
+def call(caller: Recorded, called: Recorded) -> None:
+    """Make a turn one that a sub-agent ran for another."""
+    step = next(entry.step for entry in caller.entries if hasattr(entry, "step"))
+    new = NewCall(caller.turn, step, max_depth=3, max_turns=20)
+    Turn.objects.unscoped("test").filter(pk=caller.turn).update(status=TurnStatus.IN_PROGRESS)
+    writer.write(lambda: agent_calls.add(called.turn, new))
+    Turn.objects.unscoped("test").filter(pk=caller.turn).update(status=TurnStatus.COMPLETED)
 
 
 def hand_over(running: Recorded, clock: Clock) -> None:

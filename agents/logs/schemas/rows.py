@@ -40,13 +40,14 @@ class Counts(WireOutput):
 
 class TurnRow(WireOutput):
     """A turn in a list. ``undecided``: it waits for somebody to decide what became of a call whose process was
-    lost."""
+    lost. ``caller_id`` is the turn that called it, as a sub-agent."""
 
     id: TurnKey
     agent_id: AgentKey | None
     agent_name: str
     session_id: SessionKey
     session_name: str
+    caller_id: TurnKey | None = None
     status: TurnStatus
     undecided: bool = False
     stop_reason: str | None
@@ -101,13 +102,14 @@ class StepRow(WireOutput):
 
 class SessionRow(WireOutput):
     """A session in a list: ``last_turn`` is its newest, ``status`` what became of that. ``conversation_id``
-    is its id in OpenAI's API."""
+    is its id in OpenAI's API, ``caller_id`` the turn that called its first one, as a sub-agent."""
 
     id: SessionKey
     conversation_id: str
     name: str
     agent_id: AgentKey | None
     agent_name: str
+    caller_id: TurnKey | None = None
     api: str
     source: str
     status: TurnStatus | None

@@ -19,7 +19,7 @@ from agents.query.tree import Level, Query
 from agents.record.models.agents import Session
 from agents.record.models.choices import LIVE, TurnStatus
 from agents.record.models.turns import Response, Step, Turn
-from agents.record.store import deletion, removal, tags, targets
+from agents.record.store import agent_calls, deletion, removal, tags, targets
 from agents.record.store.targets import RecordTarget
 
 BATCH_ROWS = 100
@@ -113,11 +113,12 @@ def _runnable(actor: Actor, level: Level, keys: Sequence[int]) -> list[RecordTar
 
 
 def delete(actor: Actor, level: Level, keys: Sequence[int], *, spared: Sequence[TurnStatus] = LIVE) -> BulkResult:
-    """Delete sessions and turns for good. Turns that continue a deleted one stay, and so do turns with a status of
-    ``spared``."""
+    """Delete sessions and turns for good, with the sessions of the sub-agents that these called. Turns that continue a
+    deleted one stay, and so do turns with a status of ``spared``."""
     if level not in ("session", "turn"):
         raise InvalidRequest("level: only turns and sessions can be deleted.", param="level")
     allowed = [target.key for target in _runnable(actor, level, keys)]
+    _delete_below(level, allowed, spared)
     rows, done = _rows(level, allowed), 0
     for key in [key for key, size in rows.items() if size > removal.ROWS_PER_JOB]:
         with suppress(Conflict):  # it runs, and stays
@@ -130,6 +131,19 @@ def delete(actor: Actor, level: Level, keys: Sequence[int], *, spared: Sequence[
                 rows[key] = removal.ROWS_PER_JOB
     done += sum(writer.write(partial(_delete, level, batch, spared)) for batch in removal.batches(rows))
     return BulkResult(done, running=len(allowed) - done, closed=len(keys) - len(allowed))
+
+
+def _delete_below(level: Level, keys: Sequence[int], spared: Sequence[TurnStatus]) -> None:
+    """Delete the sessions of sub-agents that were called by what is deleted, before it."""
+    rows = Turn.objects.unscoped("checked")
+    if level == "session":
+        running = rows.filter(session_id__in=keys, status__in=LIVE)
+        turns = rows.filter(session_id__in=keys).exclude(session_id__in=running.values("session_id"))
+    else:
+        turns = rows.filter(pk__in=keys).exclude(status__in=spared)
+    for session in agent_calls.sessions_below(turns.values_list("pk", flat=True)):
+        with suppress(Conflict):  # it runs, and stays
+            removal.remove_sessions([session])
 
 
 def _rows(level: Level, keys: list[int]) -> dict[int, int]:

@@ -75,7 +75,7 @@ as made (``done``), or it is made again (``not_done``)."""
 
 class Tool(Protocol):
     """One tool of a group. One whose calls may not be repeated may have a rule for a call in doubt: ``in_doubt``, an
-    `InDoubtRule`."""
+    `InDoubtRule`. One that takes longer than others may say how long it may: ``timeout_s``."""
 
     @property
     def group(self) -> str: ...
@@ -93,6 +93,12 @@ def rule_in_doubt(tool: Tool) -> InDoubtRule:
     """Return what is done about a call of a tool that is in doubt; where the tool has no rule, somebody decides."""
     rule: InDoubtRule = getattr(tool, "in_doubt", "wait")
     return rule
+
+
+def timeout_of(tool: Tool, usual_s: float) -> float:
+    """Return how long a tool may take."""
+    seconds: float = getattr(tool, "timeout_s", usual_s)
+    return seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from agents.base.timestamps import to_datetime
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.choices import EXTERNAL, LIVE
 from agents.record.models.turns import Item, Step, Turn
-from agents.record.store import deletion, deletion_hooks, references
+from agents.record.store import agent_calls, deletion, deletion_hooks, references
 
 ROWS_PER_JOB = 2_000
 """Most rows deleted in one job, unless one turn alone has more."""
@@ -37,8 +37,12 @@ MAX_LISTED = 1_000
 """Sessions of an agent that are looked at together."""
 
 
-def remove_sessions(keys: Sequence[int]) -> None:
-    """Delete sessions. Raises Conflict while a turn of one runs: some of the others may be deleted then."""
+def remove_sessions(sessions: Sequence[int]) -> None:
+    """Delete sessions, with those of the sub-agents that their turns called. Raises Conflict while a turn of one runs:
+    some of the others may be deleted then."""
+    keys = agent_calls.with_sessions_below(sessions)
+    if len(keys) > len(sessions):
+        deletion.refuse_running(keys)  # before the first of them is gone
     rows = rows_below(keys)
     large = [key for key in keys if rows[key] > ROWS_PER_JOB]
     for key in large:
@@ -82,13 +86,13 @@ def _try_remove(remove: Callable[[int], None], key: int) -> bool:
 # ------------------------------------------------------------------------------------------- a session
 
 
-def begin(session: int) -> bool:
-    """Delete a session within the caller's transaction; returns whether it holds too much
-    for that, and `finish` is to follow. Raises Conflict while a turn of it runs."""
-    if rows_below([session])[session] > ROWS_PER_JOB:
-        return _mark(session)
-    deletion.delete_sessions([session])
-    return False
+def begin(sessions: Sequence[int]) -> list[int]:
+    """Delete sessions within the caller's transaction; returns those that hold too much for that, and that `finish` is
+    to follow for. Raises Conflict while a turn of one runs."""
+    rows = rows_below(sessions)
+    small = [key for key in sessions if rows[key] <= ROWS_PER_JOB]
+    deletion.delete_sessions(small)
+    return [key for key in sessions if rows[key] > ROWS_PER_JOB and _mark(key)]
 
 
 def finish(session: int) -> None:

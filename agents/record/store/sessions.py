@@ -12,13 +12,13 @@ from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest, NotFound
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes, scopes
-from agents.base.store.sql import Insert, VisibleRow
+from agents.base.store.sql import Insert, Select, VisibleRow
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
 from agents.base.tokenizer import fold
 from agents.record.models.agents import Session
 from agents.record.models.choices import EXTERNAL, Api, Source
-from agents.record.store import agents, tags
+from agents.record.store import agent_calls, agents, tags
 from agents.record.store.removal import remove_sessions
 
 DAY_US = 86_400_000_000
@@ -110,7 +110,8 @@ def create(
 @dataclass(frozen=True, slots=True)
 class NewSession:
     """The values of a new session. One that is not ``persistent`` may be deleted after a day. ``revision`` is the
-    configuration that its turns run with, ``settings`` what OpenAI's Agents API repeats of it, as JSON."""
+    configuration that its turns run with, ``settings`` what OpenAI's Agents API repeats of it, as JSON. It is seen by
+    whoever sees the session ``beside`` it, and is kept as long as that."""
 
     key: int
     agent: int | None = None
@@ -121,13 +122,19 @@ class NewSession:
     metadata: str = "{}"
     revision: int | None = None
     settings: str = ""
+    beside: int | None = None
+
+
+_BESIDE = Select(Session, "scope_id expires_at", "id = %s")
 
 
 def add(actor: Actor, new: NewSession) -> None:
     """Store a session in the caller's transaction."""
     now = ids.now_us()
     expires_at = None if new.persistent else now + RETENTION_US
-    head = (new.key, new.agent, new.name, actor.user_id, scopes.scope_for(actor), new.api.value, new.source.value)
+    beside = _BESIDE.first(new.beside) if new.beside is not None else None
+    scope, expires_at = beside or (scopes.scope_for(actor), expires_at)
+    head = (new.key, new.agent, new.name, actor.user_id, scope, new.api.value, new.source.value)
     _ADD.later(*head, now, now, expires_at, 0, 0, False, 0, 0, new.metadata, fold(new.name), new.revision, new.settings)
     if new.metadata != "{}":
         tags.index_session(new.key, msgspec.json.decode(new.metadata))
@@ -161,11 +168,14 @@ def listing(
 
 
 def delete(actor: Actor, key: int, *, agent: int | None = None) -> None:
-    """Delete a session with all its turns. Raises NotFound; Conflict while a turn of it runs."""
-    record = get(actor, key, agent=agent, action="run")
+    """Delete a session with all its turns, and what sub-agents have done for them. Raises NotFound; Conflict while a
+    turn of it runs."""
+    get(actor, key, agent=agent, action="run")
+    rows = Session.objects.unscoped("delete").filter(pk__in=agent_calls.with_sessions_below([key])).exclude(agent=None)
+    used = set(rows.values_list("agent_id", flat=True))
     remove_sessions([key])
-    if record.agent is not None:
-        agents.remove_unused(record.agent)
+    for one in used:
+        agents.remove_unused(one)
 
 
 def expire(now_us: int) -> int:

@@ -24,6 +24,7 @@ from agents.record.schemas.content import TurnMessage
 from agents.record.schemas.events import Event, TurnResumed
 from agents.record.schemas.items import input_items
 from agents.record.store import (
+    agent_calls,
     closing,
     forks,
     history,
@@ -37,6 +38,7 @@ from agents.record.store import (
     tags,
     turn_rows,
 )
+from agents.record.store.agent_calls import NewCall
 from agents.record.store.forks import NewFork
 from agents.record.store.history import NewItem
 from agents.record.store.new_responses import NewResponse, ResponseStart, add_response
@@ -54,7 +56,8 @@ class NewTurn:
     resume). ``after`` is the response it continues, where that is not the session's last; such a turn
     takes no lock: it is a branch, and so is a ``fork``, which the session never continues. ``new_session``
     is its session, where that is created with it, and ``earlier_items`` the session's earlier history from
-    elsewhere. ``inputs`` are messages that waited for an earlier turn, and that this one begins with."""
+    elsewhere. ``inputs`` are messages that waited for an earlier turn, and that this one begins with. ``call`` is what
+    the turn of a sub-agent answers."""
 
     key: int
     session: int
@@ -75,6 +78,7 @@ class NewTurn:
     earlier_items: Sequence[NewItem] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
     inputs: Sequence[int] = ()
+    call: NewCall | None = None
 
 
 def busy(session: int) -> Conflict:
@@ -89,7 +93,8 @@ def busy(session: int) -> Conflict:
 def open_turn(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) -> tuple[TurnRef, int]:
     """Store a new turn with its first events and take its session's lock; returns its reference and
     the number of its first item. A turn of the session that waits for its client is closed as
-    cancelled. Raises Conflict while another runs, AlreadyRun for a request that is run already."""
+    cancelled. Raises Conflict while another runs, AlreadyRun for a request that is run already, CallRefused for a call
+    of a sub-agent that is one too many."""
     log_context.add(turn_id=ids.public(ids.Kind.TURN, new.key))
     prepared = _PreparedTurn.of(new, opening)
     if not prepared.staged:
@@ -154,6 +159,8 @@ def _open(
     _add_turn(actor, new, at, owner, position)
     tags.index_turn(new.key, new.metadata)
     _ADD_BODY.later(new.key, *prepared.body)
+    if new.call is not None:
+        agent_calls.add(new.key, new.call)
     items = prepared.items
     status = TurnStatus.QUEUED if new.queued else TurnStatus.IN_PROGRESS
     start = ResponseStart(1, opening[0].seq, at, 0, position.items, len(items), position.previous)

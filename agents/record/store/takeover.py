@@ -18,6 +18,7 @@ from agents.base.models.processes import Process
 from agents.base.store import changes
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
+from agents.record.models.agent_calls import AgentCall
 from agents.record.models.choices import EXTERNAL, LIVE, Api, StepStatus, StepType, TurnStatus
 from agents.record.models.forks import Fork
 from agents.record.models.turns import Response, Step, Turn, TurnBody
@@ -46,7 +47,8 @@ SUSPECT_S = 60.0
 class OrphanedTurn:
     """A live turn that no process runs: its process is gone or, where it ``is_left``, it was stored for any of them.
     ``user``, ``api_key`` and ``scope`` say who sent the request that it is at: a user, the API key if there was one,
-    and the scope of the attributes that an identity provider had stated."""
+    and the scope of the attributes that an identity provider had stated. Another turn waits for one that ``is_called``.
+    """
 
     key: int
     session: int
@@ -57,6 +59,7 @@ class OrphanedTurn:
     user: int | None
     api_key: int | None
     scope: int | None
+    is_called: bool = False
 
 
 def orphans(limit: int) -> list[OrphanedTurn]:
@@ -65,14 +68,15 @@ def orphans(limit: int) -> list[OrphanedTurn]:
     actor = {name: Subquery(last.values(name)) for name in ("actor_user", "actor_key", "actor_scope")}
     place = Window(RowNumber(), partition_by=["owner_id", "actor_key"], order_by="pk")
     rows = _orphaned().annotate(place=place, **{f"of_{name}": value for name, value in actor.items()})
-    columns = ("pk", "session_id", "lease_epoch", "status", "lease_owner", "agent_id", "owner_id")
+    rows = rows.annotate(is_called=Exists(AgentCall.objects.unscoped("takeover").filter(pk=OuterRef("pk"))))
+    columns = ("is_called", "pk", "session_id", "lease_epoch", "status", "lease_owner", "agent_id", "owner_id")
     senders = ("of_actor_user", "of_actor_key", "of_actor_scope")
     return [
         # the sender of an older turn is not stored: it acts for its owner
         OrphanedTurn(
-            key, session, epoch, status == TurnStatus.QUEUED, not process, agent, user or owner, api_key, scope
+            key, session, epoch, status == TurnStatus.QUEUED, not process, agent, user or owner, api_key, scope, called
         )
-        for key, session, epoch, status, process, agent, owner, user, api_key, scope in rows.order_by(
+        for called, key, session, epoch, status, process, agent, owner, user, api_key, scope in rows.order_by(
             "place", "pk"
         ).values_list(*columns, *senders)[:limit]
     ]
@@ -245,6 +249,7 @@ class StoredResponse:
     typed_parts: int
     is_fork: bool
     needs_caller: bool
+    is_called: bool
     traceparent: str
 
 
@@ -275,6 +280,7 @@ def stored_response(turn: int) -> StoredResponse:
         typed_parts=parts,
         is_fork=Fork.objects.unscoped("its turn was claimed").filter(pk=turn).exists(),
         needs_caller=needs_caller,
+        is_called=AgentCall.objects.unscoped("its turn was claimed").filter(pk=turn).exists(),
         traceparent=TurnBody.objects.unscoped("its turn was claimed")
         .values_list("traceparent", flat=True)
         .get(pk=turn),

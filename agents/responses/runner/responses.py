@@ -14,8 +14,9 @@ from agents.base import ids, tracing
 from agents.base.errors import Conflict, InvalidRequest
 from agents.loop import agent_names
 from agents.loop.loop import Loop
+from agents.loop.places import Place
 from agents.loop.run import Resume
-from agents.loop.service import EarlierItems, Place, Service, earlier_items
+from agents.loop.service import EarlierItems, Service, earlier_items
 from agents.loop.spending import ModelNames, UnrecordedSpending, check
 from agents.record.schemas.chat import paired_history
 from agents.record.schemas.content import (

@@ -29,7 +29,7 @@ from agents.record.models.turns import Response, Step, Turn, TurnBody
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import ErrorInfo
 from agents.record.schemas.turns import StepSnapshot
-from agents.record.store import forks, large_values, matching, read_turns, removal
+from agents.record.store import agent_calls, forks, large_values, matching, read_turns, removal
 from agents.record.store.deletion import delete_turns
 from agents.record.store.read_turns import StepDetails
 
@@ -348,22 +348,24 @@ def delete(actor: Actor, public_id: str) -> None:
     record = get(actor, public_id, "run")
     if record.is_live:
         raise Conflict(f"Response '{record.public_id}' is in progress; cancel it first.", code="response_in_progress")
-    if writer.write(lambda: _delete(record)):
-        removal.finish(record.session)
+    for session in writer.write(lambda: _delete(record)):
+        removal.finish(session)
 
 
-def _delete(record: ResponseRecord) -> bool:
-    """Delete a response's rows; returns whether its session remains to be removed."""
+def _delete(record: ResponseRecord) -> list[int]:
+    """Delete a response's rows; returns the sessions that remain to be removed."""
     rows = Response.objects.unscoped("checked")
     rows.filter(pk=record.key).update(api=Api.NONE, settings="")
     if record.in_conversation:
-        return False  # the items belong to the conversation, and stay until that is deleted
+        return []  # the items belong to the conversation, and stay until that is deleted
     siblings = rows.filter(turn_id=record.turn, api=Api.RESPONSES).exists()
     built_upon = Turn.objects.unscoped("checked").filter(parent_id=record.turn).exists()
     if siblings or built_upon:
-        return False
+        return []
+    below = agent_calls.sessions_below([record.turn])
     others = Turn.objects.unscoped("checked").filter(session_id=record.session).exclude(pk=record.turn)
     if not others.exists():
-        return removal.begin(record.session)  # the session was created for this response, and has no other id
+        return removal.begin([*below, record.session])  # it was created for this response, and has no other id
+    remaining = removal.begin(below)
     delete_turns([record.turn])
-    return False
+    return remaining

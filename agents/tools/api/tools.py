@@ -18,6 +18,7 @@ from agents.base.errors import NotFound
 from agents.base.schemas.wire import iso
 from agents.loop import toolset
 from agents.loop.current_service import service
+from agents.loop.extensions import extensions
 from agents.loop.protocols.tools import ServerToolGroup, Tool
 from agents.record.schemas.items import tool_definition
 from agents.tools.runner import toolgroups
@@ -150,7 +151,8 @@ class ToolGroupList(ApiView):
     @extend_schema(operation_id="list_toolgroups", responses=JSON)
     def get(self, request: Request) -> HttpResponseBase:
         providers = service().providers
-        fixed = [_fixed_group(name, providers.tools.get(name)) for name in {**providers.tools, **providers.retrievers}]
+        names = {**providers.tools, **providers.retrievers, **extensions.made_groups}
+        fixed = [_fixed_group(name, providers.tools.get(name)) for name in names]
         return data_list([*fixed, *(_mcp_group(group) for group in toolgroups.mcp_listing(providers, self.actor))])
 
     @extend_schema(operation_id="register_toolgroup", request=RegisterToolGroup, responses={200: {"type": "null"}})
@@ -174,7 +176,7 @@ class ToolGroupDetail(ApiView):
     def get(self, request: Request, toolgroup_id: str) -> HttpResponseBase:
         providers = service().providers
         fixed = providers.tools.get(toolgroup_id)
-        if fixed or toolgroup_id in providers.retrievers:
+        if fixed or toolgroup_id in providers.retrievers or toolgroup_id in extensions.made_groups:
             return json_response(msgspec.json.encode(_fixed_group(toolgroup_id, fixed)))
         group = toolgroups.find_mcp(providers, self.actor, toolgroup_id)
         if group is None:

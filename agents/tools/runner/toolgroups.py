@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from agents.base.access import Action, Actor
 from agents.base.errors import AgentsError, Conflict, InvalidRequest, NotAuthenticated, NotFound, ProviderError
 from agents.base.forwarded_headers import validate_headers
 from agents.base.reading import read
+from agents.loop.extensions import extensions
 from agents.loop.protocols.tools import ServerToolGroup
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolDef
@@ -100,7 +101,7 @@ def check_new(providers: Providers, name: str, provider_id: str, uri: str, args:
     fixed = providers.tools.get(name)
     if fixed and not uri and not args and provider_id in (fixed.provider_id, *fixed.provider_ids):
         return None
-    if fixed or name in providers.part(McpClient).configured or name in providers.retrievers:
+    if fixed or _is_reserved(providers, name):
         message = f"toolgroup_id: '{name[:200]}' is a group of this server's settings."
         raise Conflict(message, param="toolgroup_id", code="toolgroup_of_the_settings")
     if "/" in name:
@@ -115,6 +116,16 @@ def check_new(providers: Providers, name: str, provider_id: str, uri: str, args:
     plain_args = dict(args)
     headers = validate_headers(plain_args.pop("headers", None) or {}, "args.headers")
     return NewGroup(name, provider_id, uri, plain_args, headers)
+
+
+def _is_reserved(providers: Providers, name: str) -> bool:
+    """Tell whether a name is that of a group of the settings or of this server other than `Providers.tools`."""
+    return any(name in groups for groups in (providers.part(McpClient).configured, *_made(providers)))
+
+
+def _made(providers: Providers) -> tuple[Container[str], Container[str]]:
+    """Return the names of groups whose tools are made for each turn."""
+    return providers.retrievers, extensions.made_groups
 
 
 async def register(providers: Providers, actor: Actor, new: NewGroup, provider_data: Mapping[str, Any]) -> int:
@@ -141,7 +152,7 @@ async def refresh_registered(providers: Providers, actor: Actor, key: int) -> Mc
 
 def unregister(providers: Providers, actor: Actor, name: str) -> None:
     """Raises NotFound; InvalidRequest for a group of the settings."""
-    if name in providers.tools or name in providers.part(McpClient).configured or name in providers.retrievers:
+    if name in providers.tools or _is_reserved(providers, name):
         message = f"toolgroup_id: '{name[:200]}' is a group of this server's settings."
         raise InvalidRequest(message, param="toolgroup_id", code="toolgroup_of_the_settings")
     toolgroups.unregister(actor, name)
@@ -184,7 +195,7 @@ async def listed_group(
 
 def _fixed(providers: Providers, group_id: str, name: str) -> ServerToolGroup:
     group = providers.tools.get(group_id)
-    if group is None and group_id not in providers.retrievers:
+    if group is None and not any(group_id in groups for groups in _made(providers)):
         raise not_found(name)
     return group or ServerToolGroup(group_id)
 

@@ -12,6 +12,7 @@ from agents.base.models.terms import Term, TermKind
 from agents.base.timestamps import to_us
 from agents.feedback.models import Feedback
 from agents.query.tree import Level
+from agents.record.models.agent_calls import AgentCall
 from agents.record.models.agents import Agent, Session
 from agents.record.models.tags import SessionTag, StepTag, TurnTag
 from agents.record.models.turns import Response, Step, StepDetail, Turn, TurnBody
@@ -92,6 +93,7 @@ def turn(row: Turn) -> TurnRecord:
     error = ErrorInfo.model_validate_json(body.error) if body.error else None
     steps = tuple(map(step, Step.objects.unscoped("test").filter(turn=row).order_by("number")))
     message = CompletionMessage.model_validate_json(body.output_message) if body.output_message else None
+    call = AgentCall.objects.unscoped("test").filter(pk=row.pk).first()
     said = text_of(message.content) if message and row.get_status_display() != "awaiting_input" else ""
     return TurnRecord(
         id=public("turn", row.pk),
@@ -114,6 +116,8 @@ def turn(row: Turn) -> TurnRecord:
         metadata=body.metadata,
         attachments=_ATTACHED.get(body.attachments, ()),
         sanitized=body.sanitized,
+        caller=public("turn", call.parent_id) if call and call.parent_id else "",
+        called=call is not None,
         steps=steps,
         responses=legs(row, steps),
         **judged(TurnTag.objects.filter(turn_id=row.pk), Feedback.objects.filter(turn=row, step=None)),

@@ -36,6 +36,7 @@ VALUES = {
     "id": [],
     "turn": [],
     "response": [],
+    "caller": [],
     "agent": ["support", "ÜBER-agent", "s*"],
     "session": ["REFUND-8841", "refund*", "*8841", "ÜBER*"],
     "user": ["Ana", "a*"],
@@ -47,7 +48,7 @@ VALUES = {
     "meta": ["Gold", "g*"],
     "attachment": ["image", "document"],
     "status": ["failed", "completed", "*ed", "awaiting_input"],
-    "is": ["live", "waiting", "undecided", "un*", "truncated", "sanitized"],
+    "is": ["live", "waiting", "undecided", "un*", "truncated", "sanitized", "subagent"],
     "error": ["timed", '"timed out"', "provider_error", "gone", "*pst"],
     "finish": ["end_of_turn", "out_of_tokens", "*of*"],
     "violation": ["error", "cannot", "medical"],
@@ -130,6 +131,7 @@ def test_ids_of_every_level_choose_the_same_rows(
         ("agent", "agent"),
         ("session", "session"),
         ("turn", "turn"),
+        ("caller", "turn"),
         ("response", "response"),
     ):
         some = list(oracle.rows(other))[:2]

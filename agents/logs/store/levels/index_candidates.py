@@ -48,7 +48,7 @@ TAG_FIELDS: dict[str, tuple[TermKind, Any]] = {
 _INDEXED: dict[Level, frozenset[str]] = {
     "agent": frozenset({"id", "agent"}),
     "session": frozenset({"id", "agent", "session"}),
-    "turn": frozenset({"id", "turn", "agent", "session", "model", "status", "user"}),
+    "turn": frozenset({"id", "turn", "agent", "session", "model", "status", "user", "caller"}),
     "step": frozenset({"id", "tool"}),
 }
 """Fields whose columns have an index, the most selective first."""

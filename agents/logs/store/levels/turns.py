@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from agents.base import ids
 from agents.base.models.people import ApiKey
@@ -28,6 +28,7 @@ from agents.logs.store.levels.shared_terms import (
 from agents.logs.store.levels.stored_terms import stored_terms
 from agents.query import fields
 from agents.query.tree import ExactValue, FieldTerm, Period, SearchPhrase
+from agents.record.models.agent_calls import AgentCall
 from agents.record.models.agents import Agent, Session
 from agents.record.models.choices import LIVE, TRUNCATING, TurnStatus
 from agents.record.models.tags import TurnTag
@@ -63,8 +64,23 @@ def _is(node: FieldTerm, context: QueryContext) -> Q:
         "undecided": Q(doubt_at__isnull=False),
         "truncated": Q(stop_reason__in=TRUNCATING),
         "sanitized": Q(body__sanitized=True),
+        "subagent": Q(Exists(_calls().filter(pk=OuterRef("pk")))),
     }
     return marks[name] if name in marks else _mark_condition(marks, node)
+
+
+def _calls() -> QuerySet[AgentCall]:
+    rows: QuerySet[AgentCall] = AgentCall.objects.unscoped("its turn is visible")
+    return rows
+
+
+def _caller(node: FieldTerm, context: QueryContext) -> Q:
+    """By the id of the turn that called; ``!=`` leaves out what nobody called."""
+    called = _calls().filter(pk=OuterRef("pk"))
+    by_this = called.filter(parent_id__in=keys_of_id(ids.Kind.TURN, node.value))
+    if node.op != "!=":
+        return Q(pk__in=_calls().filter(parent_id__in=keys_of_id(ids.Kind.TURN, node.value)).values("pk"))
+    return Q(Exists(called)) & ~Q(Exists(by_this))
 
 
 def _mark_condition(marks: dict[str, Q], node: FieldTerm) -> Q:
@@ -158,6 +174,7 @@ TERMS: Terms = {
     "meta": tag_term(TurnTag, "turn_id", TermKind.META, metadata_prefix),
     "key": _key,
     "attachment": mask_term("body__attachments", {"image": 1, "document": 2}),
+    "caller": _caller,
     "is": _is,
     "error": _error,
     "started": started,

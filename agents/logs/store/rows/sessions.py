@@ -12,6 +12,7 @@ from agents.logs.store.rows import cells, turns
 from agents.record.models.agents import Agent, Session
 from agents.record.models.choices import Api, Source
 from agents.record.models.tags import SessionTag
+from agents.record.store import agent_calls
 from agents.record.store.tags import tags_of
 
 _COLUMNS = (
@@ -40,7 +41,12 @@ def rows(keys: Sequence[int]) -> list[SessionRow]:
     agents = Agent.objects.unscoped("ids checked").filter(pk__in={row[2] for row in by_key.values() if row[2]})
     names = {key: name or model for key, name, model in agents.values_list("pk", "name", "model")}
     tags = tags_of(SessionTag, "session_id", keys)
-    return [_row(by_key[key], last_turns, names, tags.get(key, [])) for key in keys if key in by_key]
+    callers = agent_calls.callers_of_sessions(keys)
+    return [
+        _row(by_key[key], last_turns, names, tags.get(key, [])).model_copy(update={"caller_id": callers.get(key)})
+        for key in keys
+        if key in by_key
+    ]
 
 
 def _row(

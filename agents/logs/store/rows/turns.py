@@ -15,6 +15,7 @@ from agents.record.models.choices import Api, Source, StepStatus, StepType, Turn
 from agents.record.models.tags import TurnTag
 from agents.record.models.turns import Step, Turn, TurnBody
 from agents.record.schemas.events import ErrorInfo
+from agents.record.store import agent_calls
 from agents.record.store.tags import tags_of
 
 _TURN = (
@@ -55,6 +56,7 @@ class _Context:
     texts: dict[int | None, str]
     steps: dict[int, list[tuple[Any, ...]]]
     tags: dict[int, list[str]]
+    callers: dict[int, int | None]
 
 
 def rows(keys: Sequence[int]) -> list[TurnRow]:
@@ -77,6 +79,7 @@ def _context(keys: Sequence[int], turns: list[tuple[Any, ...]]) -> _Context:
         texts=terms.texts({number for row in turns for number in row[7:10]}),
         steps=_steps(keys),
         tags=tags_of(TurnTag, "turn_id", keys),
+        callers=agent_calls.callers(keys),
     )
 
 
@@ -110,6 +113,7 @@ def _row(row: tuple[Any, ...], context: _Context) -> TurnRow:
         agent_name=context.agents.get(agent, ""),
         session_id=session,
         session_name=context.sessions.get(session, ""),
+        caller_id=context.callers.get(key),
         status=TurnStatus(status).label,
         undecided=doubt is not None,
         stop_reason=stop_reason or None,

@@ -1,0 +1,12 @@
+"""How sub-agents join the server: a group of tools whose arguments say which agents a model may call."""
+
+from __future__ import annotations
+
+from agents.base.lazy_import import lazy_import
+from agents.loop.extensions import extensions
+from agents.record.store import ending_hooks
+
+
+def install() -> None:
+    extensions.made_groups["builtin::agents"] = lazy_import("agents.subagents.runner.agent_tools.make_tools")
+    ending_hooks.add("subagents", lazy_import("agents.subagents.runner.stopping.stop_below"))
