@@ -145,13 +145,12 @@ def _no_forks(stored: StoredRun) -> RebuiltRun:
 @dataclass(slots=True)
 class LoopExtensions:
     """The functions that subjects set. ``make_providers`` and ``service_parts`` are by subject: they create the
-    subject's providers, and its part of the service (`Service.part`). ``made_groups`` are by the names of groups, which
-    come before all others. ``run_builders`` are by API, ``fork_builder`` is
-    for forks of all of them."""
+    subject's providers, and its part of the service (`Service.part`). ``groups_by_args`` are by the names of groups,
+    which come before all others. ``run_builders`` are by API, ``fork_builder`` is for forks of all of them."""
 
     make_providers: dict[str, MakeProviders] = field(default_factory=dict)
     service_parts: dict[str, Callable[[Runner, Providers], Any]] = field(default_factory=dict)
-    made_groups: dict[str, MakeTools] = field(default_factory=dict)
+    groups_by_args: dict[str, MakeTools] = field(default_factory=dict)
     find_group: FindGroup = no_group
     list_groups: ListGroups = _no_groups
     hosted_tools: MakeHostedTools = _no_hosted_tools

@@ -59,8 +59,8 @@ def _group_tools(
     if name in providers.retrievers:
         return ()
     group_id, _, tool = name.partition("/")
-    if group_id in extensions.made_groups:
-        return _made_tools(providers, actor, group_id, tool, group_arguments)
+    if group_id in extensions.groups_by_args:
+        return _tools_by_args(providers, actor, group_id, tool, group_arguments)
     group = find(providers, actor, group_id, action)
     if group is None or not (group.tools or group.note):
         raise _not_found(providers, actor, name, action)
@@ -75,18 +75,18 @@ def _group_tools(
     return tools
 
 
-def _made_tools(providers: Providers, actor: Actor, name: str, tool: str, group_arguments: Args) -> Sequence[Tool]:
+def _tools_by_args(providers: Providers, actor: Actor, name: str, tool: str, group_arguments: Args) -> Sequence[Tool]:
     """Return the tools of a group that its arguments make. Raises InvalidRequest."""
     if tool:
         message = f"toolgroups: '{name}' is taken as a whole; its arguments say what is in it."
         raise InvalidRequest(message, param="toolgroups", code="toolgroup_not_found")
-    return extensions.made_groups[name](providers, actor, group_arguments.get(name, {}))
+    return extensions.groups_by_args[name](providers, actor, group_arguments.get(name, {}))
 
 
 def _not_found(providers: Providers, actor: Actor, name: str, action: Action) -> InvalidRequest:
     names = {
         *providers.retrievers,
-        *extensions.made_groups,
+        *extensions.groups_by_args,
         *(group.name for group in listing(providers, actor, action)[:50]),
     }
     message = f"toolgroups: Tool group '{name[:200]}' not found. Available: {', '.join(sorted(names)) or 'none'}."

@@ -19,6 +19,7 @@ from agents.logs.store import adjacent_turns
 from agents.logs.store.adjacent_turns import DurationRank
 from agents.pages import (
     blocks,
+    called_turns,
     citations,
     external_steps,
     recovery,
@@ -41,6 +42,7 @@ from agents.pages.turn_responses import TurnResponse
 from agents.record.models.budgets import BudgetTarget
 from agents.record.schemas.turns import ItemSnapshot, StepSnapshot, TurnSnapshot
 from agents.record.store import step_pages
+from agents.record.store.call_trees import NO_CALLS, CallTree
 from agents.record.store.sessions import SessionRecord
 from agents.record.store.step_pages import Landmarks
 from agents.record.store.targets import RecordTarget
@@ -58,13 +60,14 @@ MIN_OVERVIEW_STEPS = 30
 class CardContext:
     """What the rest of its turn says of a step: who speaks in it, the controls of its feedback, if it has any, and
     the level of nesting. Without ``rendered`` Markdown stays as it was written. ``recovery`` is what became of the
-    turn after its process was lost."""
+    turn after its process was lost, ``calls`` what it has called."""
 
     speaker: str
     feedback_html: str = ""
     depth: int = 0
     rendered: bool = True
     recovery: Recovery = NOTHING_LOST
+    calls: CallTree = NO_CALLS
 
 
 def step_card(
@@ -76,8 +79,11 @@ def step_card(
     tools = partial(turn_responses.client_tools, turn.key)
     card = step_cards.step_card(turn, step, speaker, streamed=streamed, rendered=context.rendered, client_tools=tools)
     card = recovery.marked(card, step, context.recovery, is_over=turn.status in turn_summary.FINAL)
+    called = called_turns.below_step(step, context.calls)
     feedback_html = context.feedback_html or hooks.empty_step_feedback(turn.session, turn.key, step.key)
-    return fragment("pages/_step.html", card=replace(card, depth=context.depth), judged=feedback_html)
+    return fragment(
+        "pages/_step.html", card=replace(card, depth=context.depth, called_html=called), judged=feedback_html
+    )
 
 
 _SPEAKERS = {
@@ -155,9 +161,15 @@ def last_response_head(actor: Actor, turn: TurnSnapshot) -> tuple[TurnResponse, 
     return last, response_head(turn, last, turn_responses.inputs([last.record])[last.record.key])
 
 
-def turn_facts(turn: TurnSnapshot, row: TurnRow, marks: Landmarks | None = None) -> str:
-    """The line of facts in the header of a turn's page."""
-    return fragment("pages/_turn_facts.html", row=row, facts=turn_summary.summary(turn, row, marks))
+def turn_facts(turn: TurnSnapshot, row: TurnRow, marks: Landmarks | None = None, calls: CallTree = NO_CALLS) -> str:
+    """The line of facts in the header of a turn's page; ``calls`` are the turns below it."""
+    sums = called_turns.sums(row, calls)
+    return fragment("pages/_turn_facts.html", row=row, facts=turn_summary.summary(turn, row, marks), sums=sums)
+
+
+def called_parts(page: TurnPageData) -> list[str]:
+    """The turns that the steps of a page have called, for each of these steps."""
+    return [called_turns.below_step(step, page.calls) for step in page.steps]
 
 
 def turn_timeline(page: TurnPageData) -> str:

@@ -20,7 +20,7 @@ from agents.logs.pages.lists import LOGS
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import listing, turn_log
 from agents.logs.store.turn_log import TurnRowPage
-from agents.pages import fragments, session_metrics, turn_actions, turn_search
+from agents.pages import called_turns, fragments, session_metrics, turn_actions, turn_search
 from agents.query.parser import parse
 from agents.query.tree import FreeText, Query, SearchPhrase, all_of, conjuncts
 from agents.query.writer import tree_text
@@ -57,6 +57,7 @@ def session_page(request: PageRequest, session_id: str) -> HttpResponse:
         "cursor": cursor,
         "can_run": can_run and (_can_continue(session, turn_page) if agent is None else not agent.disabled),
         "may_run": can_run,
+        "caller": called_turns.caller_of_session(request.actor, session.key),
         "metrics": session_metrics.metrics(request.actor, session),
         "search_text": request.GET.get("find", ""),
         "search": search,

@@ -26,7 +26,7 @@ def turn_side_panel(request: PageRequest, turn_id: str) -> HttpResponse:
         "turn_id": turn_id,
         "row": turn_data.row,
         "title": turns.title(turn_data.row),
-        "facts": fragments.turn_facts(turn_data.turn, turn_data.row, turn_data.marks),
+        "facts": fragments.turn_facts(turn_data.turn, turn_data.row, turn_data.marks, turn_data.calls),
         "before": before,
         "after": after,
         **turns.reader(visible),

@@ -54,7 +54,8 @@ class StepCard:
     while the step waits for an answer, ``asks`` if that is only whether the call may be made. ``since`` is in
     microseconds since 1970; ``elapsed_ms`` is the time of a running step so far. ``fork`` is the URL for forking the
     turn here. ``depth`` is the level of nesting; ``is_line``: it only groups other steps; ``span`` is the URL of the
-    span that reported an external step. ``recovery`` and ``in_doubt`` are set where its process was lost."""
+    span that reported an external step. ``recovery`` and ``in_doubt`` are set where its process was lost;
+    ``called_html`` are the turns that it has called."""
 
     id: str
     number: int
@@ -86,6 +87,7 @@ class StepCard:
     span: str = ""
     recovery: tuple[RecoveryNote, ...] = ()
     in_doubt: bool = False
+    called_html: str = ""
 
     @property
     def is_open(self) -> bool:

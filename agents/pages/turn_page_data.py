@@ -11,7 +11,7 @@ from agents.base.access import Actor
 from agents.logs.pages.turn_summary import FINAL, PAGE_STEPS
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import turn_log
-from agents.pages import external, timeline_overview, turn_responses
+from agents.pages import called_turns, external, timeline_overview, turn_responses
 from agents.pages import turn_search as find
 from agents.pages.external import ExternalTurnFacts
 from agents.pages.recovery import Recovery
@@ -20,6 +20,7 @@ from agents.pages.turn_responses import TurnResponse
 from agents.pages.turn_search import TurnSearchResult
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import read_turns, step_pages, turns
+from agents.record.store.call_trees import CallTree
 from agents.record.store.recovery import recovery_events
 from agents.record.store.step_pages import Landmarks
 from agents.record.store.turns import TurnTarget
@@ -54,7 +55,7 @@ def read_params(params: Mapping[str, str]) -> TurnPageParams:
 class TurnPageData:
     """A turn with only the visible steps, from number ``start`` on. ``total`` counts the steps to page through;
     ``responses`` are those of the Responses API, ``about`` the facts of an external turn, ``recovery`` what became of
-    the turn after its process was lost."""
+    the turn after its process was lost, ``calls`` the turns below it."""
 
     actor: Actor
     page_params: TurnPageParams
@@ -68,6 +69,7 @@ class TurnPageData:
     finding: TurnSearchResult | None
     about: ExternalTurnFacts | None
     recovery: Recovery
+    calls: CallTree
 
     @property
     def steps(self) -> Sequence[StepSnapshot]:
@@ -117,7 +119,10 @@ def _page(actor: Actor, params: TurnPageParams, turn: TurnSnapshot, row: TurnRow
     responses = turn_responses.responses_of_turn(actor, turn.key) if row.api == "responses" else []
     turn = replace(turn, steps=steps)
     about = external.external_facts(turn, row.source, target.request)
-    return TurnPageData(actor, params, turn, row, target, marks, start, total, responses, finding, about, recovery)
+    calls = called_turns.tree_of(actor, row)
+    return TurnPageData(
+        actor, params, turn, row, target, marks, start, total, responses, finding, about, recovery, calls
+    )
 
 
 def landmarks(row: TurnRow, recovery: Recovery) -> Landmarks:

@@ -18,6 +18,7 @@ from agents.logs.pages import turn_summary
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import adjacent_turns
 from agents.pages import (
+    called_turns,
     code_samples,
     curl,
     external,
@@ -62,7 +63,7 @@ def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
         "session_id": ids.public(ids.Kind.SESSION, turn_data.turn.session),
         "agent_id": ids.public(ids.Kind.AGENT, row.agent_id) if row.agent_id else "",
         "speaker": row.agent_name or row.model,
-        "facts": fragments.turn_facts(turn_data.turn, row, turn_data.marks),
+        "facts": fragments.turn_facts(turn_data.turn, row, turn_data.marks, turn_data.calls),
         "side": fragments.turn_side(turn_data),
         "judge_url": at(f"/turns/{turn_id}/judged/"),
         "about": about,
@@ -79,6 +80,7 @@ def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
         **fragments.paging(turn_data),
         **_adjacent_turns(request, turn_data),
         "commands": _code_samples(request, turn_data),
+        "caller": called_turns.caller_of(request.actor, turn_data.turn.key),
         "lineage": hooks.lineage(request.actor, turn_data.turn.key),
         "say_url": at(f"/turns/{turn_id}/say/") if target.agent is None else "",
     }
@@ -174,6 +176,7 @@ def _thread(page: TurnPageData, inputs: Mapping[int, Sequence[ItemSnapshot]]) ->
             depth=depths.get(step.key, 0),
             rendered=step.key in rendered,
             recovery=page.recovery,
+            calls=page.calls,
         )
         yield (step.number, 0), fragments.step_card(page.turn, step, context, _streamed_text(page.turn, step))
     for response in page.responses:
@@ -266,12 +269,16 @@ _VIEWS = {"reader": reader, "timeline": _timeline, "raw": _raw}
 
 @page("read")
 def turn_parts(request: PageRequest, turn_id: str) -> HttpResponse:
-    """The parts that change while a turn runs, other than the steps: facts, side column, timeline."""
+    """The parts that change while a turn runs, other than the steps: facts, side column, timeline, what was called."""
     turn_data = turn_page_data.load(request.actor, turn_id, turn_page_data.read_params(request.GET))
-    parts = [fragments.turn_facts(turn_data.turn, turn_data.row, turn_data.marks), fragments.turn_side(turn_data)]
-    return HttpResponse(
-        [*parts, fragments.turn_timeline(turn_data)] if turn_data.page_params.view == "timeline" else parts
+    facts = fragments.turn_facts(turn_data.turn, turn_data.row, turn_data.marks, turn_data.calls)
+    parts = [facts, fragments.turn_side(turn_data)]
+    more = (
+        [fragments.turn_timeline(turn_data)]
+        if turn_data.page_params.view == "timeline"
+        else fragments.called_parts(turn_data)
     )
+    return HttpResponse([*parts, *more])
 
 
 def _may_continue(page: TurnPageData) -> bool:

@@ -8,5 +8,5 @@ from agents.record.store import ending_hooks
 
 
 def install() -> None:
-    extensions.made_groups["builtin::agents"] = lazy_import("agents.subagents.runner.agent_tools.make_tools")
+    extensions.groups_by_args["builtin::agents"] = lazy_import("agents.subagents.runner.agent_tools.make_tools")
     ending_hooks.add("subagents", lazy_import("agents.subagents.runner.stopping.stop_below"))

@@ -74,9 +74,9 @@ def add(turn: int, new: NewCall) -> None:
     answered = turn_of_step(new.step)
     if answered is not None:
         raise AlreadyCalled(answered)
-    place = _place_below(new)
-    _check_number(new, place)
-    _ADD.execute(turn, new.parent, new.step, place.root, place.depth, place.levels_left)
+    position = _place_below(new)
+    _check_number(new, position)
+    _ADD.execute(turn, new.parent, new.step, position.root, position.depth, position.levels_left)
 
 
 def _place_below(new: NewCall) -> _Place:
@@ -88,11 +88,11 @@ def _place_below(new: NewCall) -> _Place:
     return _Place(root, depth + 1, allowed - 1)
 
 
-def _check_number(new: NewCall, place: _Place) -> None:
+def _check_number(new: NewCall, position: _Place) -> None:
     """Raise CallRefused where a turn, or the tree it belongs to, has called as many as it may."""
     if len(_OF_PARENT.all(new.parent)) >= new.max_turns:
         raise CallRefused(f"Not called: this turn may call sub-agents {new.max_turns} times, and has. Go on without.")
-    if len(_OF_ROOT.all(place.root)) >= MAX_TREE:
+    if len(_OF_ROOT.all(position.root)) >= MAX_TREE:
         raise CallRefused(f"Not called: {MAX_TREE} turns of sub-agents have been run for one turn. Go on without.")
 
 
@@ -128,8 +128,8 @@ def close_below(turn: int) -> list[tuple[int, int]]:
     statuses = (*LIVE, TurnStatus.AWAITING_INPUT)
     rows = Turn.objects.unscoped("called by a turn that has ended").filter(agent_call__parent=turn, status__in=statuses)
     ending = TurnEnding("cancelled", PARENT_ENDED)
-    found = list(rows.values_list("pk", "lease_epoch"))
-    return [(key, epoch) for key, epoch in found if closing.close_turn(key, ending, statuses=statuses)]
+    running = list(rows.values_list("pk", "lease_epoch"))
+    return [(key, epoch) for key, epoch in running if closing.close_turn(key, ending, statuses=statuses)]
 
 
 # ------------------------------------------------------------------------------------------- deleting
@@ -151,11 +151,11 @@ def with_sessions_below(sessions: Sequence[int]) -> list[int]:
 
 def _below(called: list[int]) -> list[int]:
     """Return the sessions of called turns and of those that any turn of these sessions has called."""
-    found: dict[int, None] = {}
+    reached: dict[int, None] = {}
     while called:
         rows = Turn.objects.unscoped("delete").filter(pk__in=called).values_list("session_id", flat=True)
-        sessions = [key for key in dict.fromkeys(rows) if key not in found]
-        found.update(dict.fromkeys(sessions))
+        sessions = [key for key in dict.fromkeys(rows) if key not in reached]
+        reached.update(dict.fromkeys(sessions))
         further = AgentCall.objects.unscoped("delete").filter(parent__session_id__in=sessions)
         called = list(further.values_list("turn_id", flat=True))
-    return list(reversed(found))
+    return list(reversed(reached))

@@ -174,8 +174,8 @@ def delete(actor: Actor, key: int, *, agent: int | None = None) -> None:
     rows = Session.objects.unscoped("delete").filter(pk__in=agent_calls.with_sessions_below([key])).exclude(agent=None)
     used = set(rows.values_list("agent_id", flat=True))
     remove_sessions([key])
-    for one in used:
-        agents.remove_unused(one)
+    for key_of_agent in used:
+        agents.remove_unused(key_of_agent)
 
 
 def expire(now_us: int) -> int:

@@ -35,6 +35,7 @@ from agents.subagents.schemas import CallableAgent, SubagentArgs
 GROUP = "builtin::agents"
 MAX_TOLD_CHARS = 400
 """Characters of an agent's instructions that stand in its description, where it has no other."""
+_OUTCOMES = {"failed": "failed", "cancelled": "was cancelled", "interrupted": "was interrupted"}
 NEEDS_CLIENT = "waits for its client, and a sub-agent has none. It was stopped."
 
 
@@ -109,7 +110,7 @@ class AgentTool:
         if end.status == "completed":
             return ToolResult(answer or f"({self._name} gave no answer.)", metadata=called)
         reason = end.error.message if end.error else end.reason or "no reason is known"
-        message = f"{self._name} did not answer, its turn was {end.status}: {reason}"
+        message = f"{self._name} {_OUTCOMES[end.status]}: {reason}"
         return ToolResult(message, error=message, metadata=called)
 
     @property
@@ -153,8 +154,8 @@ def function_name(agent: AgentRecord) -> str:
 
 
 def _description(agent: AgentRecord) -> str:
-    told = " ".join(agent.config.instructions.split())
-    cut = f"{told[:MAX_TOLD_CHARS]}…" if len(told) > MAX_TOLD_CHARS else told
+    instructions = " ".join(agent.config.instructions.split())
+    cut = f"{instructions[:MAX_TOLD_CHARS]}…" if len(instructions) > MAX_TOLD_CHARS else instructions
     head = f"Give a task to the agent {agent.name or agent.public_id}, which works on it by itself and answers."
     return f"{head} What it is told to be: {cut}" if cut else head
 

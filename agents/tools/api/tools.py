@@ -151,7 +151,7 @@ class ToolGroupList(ApiView):
     @extend_schema(operation_id="list_toolgroups", responses=JSON)
     def get(self, request: Request) -> HttpResponseBase:
         providers = service().providers
-        names = {**providers.tools, **providers.retrievers, **extensions.made_groups}
+        names = {**providers.tools, **providers.retrievers, **extensions.groups_by_args}
         fixed = [_fixed_group(name, providers.tools.get(name)) for name in names]
         return data_list([*fixed, *(_mcp_group(group) for group in toolgroups.mcp_listing(providers, self.actor))])
 
@@ -176,7 +176,7 @@ class ToolGroupDetail(ApiView):
     def get(self, request: Request, toolgroup_id: str) -> HttpResponseBase:
         providers = service().providers
         fixed = providers.tools.get(toolgroup_id)
-        if fixed or toolgroup_id in providers.retrievers or toolgroup_id in extensions.made_groups:
+        if fixed or toolgroup_id in providers.retrievers or toolgroup_id in extensions.groups_by_args:
             return json_response(msgspec.json.encode(_fixed_group(toolgroup_id, fixed)))
         group = toolgroups.find_mcp(providers, self.actor, toolgroup_id)
         if group is None:

@@ -120,12 +120,12 @@ def check_new(providers: Providers, name: str, provider_id: str, uri: str, args:
 
 def _is_reserved(providers: Providers, name: str) -> bool:
     """Tell whether a name is that of a group of the settings or of this server other than `Providers.tools`."""
-    return any(name in groups for groups in (providers.part(McpClient).configured, *_made(providers)))
+    return any(name in groups for groups in (providers.part(McpClient).configured, *_per_turn_groups(providers)))
 
 
-def _made(providers: Providers) -> tuple[Container[str], Container[str]]:
+def _per_turn_groups(providers: Providers) -> tuple[Container[str], Container[str]]:
     """Return the names of groups whose tools are made for each turn."""
-    return providers.retrievers, extensions.made_groups
+    return providers.retrievers, extensions.groups_by_args
 
 
 async def register(providers: Providers, actor: Actor, new: NewGroup, provider_data: Mapping[str, Any]) -> int:
@@ -195,7 +195,7 @@ async def listed_group(
 
 def _fixed(providers: Providers, group_id: str, name: str) -> ServerToolGroup:
     group = providers.tools.get(group_id)
-    if group is None and not any(group_id in groups for groups in _made(providers)):
+    if group is None and not any(group_id in groups for groups in _per_turn_groups(providers)):
         raise not_found(name)
     return group or ServerToolGroup(group_id)
 
