@@ -4,9 +4,10 @@ before the others: ``sessions`` would be an agent's id there."""
 from __future__ import annotations
 
 from agents.base.api.routes import Route
-from agents.openai_agents.api import absent, history, sessions
+from agents.openai_agents.api import absent, history, sessions, subagents
 
 _SESSION = "agents/sessions/<str:session_id>"
+_SUBAGENT = f"{_SESSION}/subagents/<str:subagent_id>"
 SESSIONS: list[Route] = [
     ("agents/sessions", sessions.AgentSessions),
     (_SESSION, sessions.AgentSession),
@@ -16,8 +17,12 @@ SESSIONS: list[Route] = [
     (f"{_SESSION}/turns/<str:turn_id>", history.AgentTurn),
     (f"{_SESSION}/turns/<str:turn_id>/items", history.AgentTurnItems),
     (f"{_SESSION}/traces", history.AgentTraces),
-    (f"{_SESSION}/subagents", history.Subagents),
-    (f"{_SESSION}/subagents/<path:rest>", history.Subagent),
+    (f"{_SESSION}/subagents", subagents.Subagents),
+    (_SUBAGENT, subagents.Subagent),
+    (f"{_SUBAGENT}/items", subagents.SubagentItems),
+    (f"{_SUBAGENT}/turns", subagents.SubagentTurns),
+    (f"{_SUBAGENT}/turns/<str:turn_id>", subagents.SubagentTurn),
+    (f"{_SUBAGENT}/turns/<str:turn_id>/items", subagents.SubagentTurnItems),
     (f"{_SESSION}/artifacts", history.Artifacts),
     (f"{_SESSION}/artifacts/<path:rest>", history.Artifact),
     ("agents/environments", absent.NoEnvironments),

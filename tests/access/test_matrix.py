@@ -24,8 +24,9 @@ from agents.llama_stack.api import AgentDetail, SessionDetail, TurnCreate, TurnR
 from agents.logs.api.saved_views import ViewAll, ViewOne
 from agents.loop.api import ModelDetail, StepDecision
 from agents.openai_agents.api.absent import NoAutomations, NoEnvironments, NoVaults
-from agents.openai_agents.api.history import Artifact, Subagent
+from agents.openai_agents.api.history import Artifact
 from agents.openai_agents.api.sessions import AgentSessionEvents, AgentSessions
+from agents.openai_agents.api.subagents import Subagent, SubagentItems, SubagentTurn, SubagentTurnItems, SubagentTurns
 from agents.record.store import agents
 from agents.responses.api.prompts import PromptDetail
 from agents.responses.api.responses import ResponseCancel, ResponseCreate
@@ -151,6 +152,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "PromptDefaultVersion": {"version": 1},
     "TurnResume": {"tool_responses": [{"call_id": "c", "tool_name": "t", "content": "r"}], "stream": False},
 }
+NO_SUBAGENTS = (Subagent, SubagentItems, SubagentTurns, SubagentTurn, SubagentTurnItems)
+"""What is asked of a sub-agent that there is not."""
 DONE: dict[tuple[str, type[ApiView]], int] = {
     ("get", FeedbackCollection): 400,
     ("post", FeedbackCollection): 404,
@@ -182,7 +185,7 @@ DONE: dict[tuple[str, type[ApiView]], int] = {
     **dict.fromkeys([("delete", view) for view in (AgentDetail, SharedAgentDetail)], 204),
     ("post", AgentSessions): 404,
     ("post", AgentSessionEvents): 202,
-    ("get", Subagent): 404,
+    **dict.fromkeys([("get", view) for view in NO_SUBAGENTS], 404),
     **dict.fromkeys([(method, Artifact) for method in ("get", "delete")], 404),
     **{
         (method, view): 400

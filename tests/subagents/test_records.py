@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agents.base import ids
@@ -153,10 +155,12 @@ def test_children_are_seen_by_whoever_sees_the_turn_that_called(stage: Stage) ->
         assert AgentCall.objects.visible_to(actor).exists() is sees
 
 
-def test_what_is_not_stored_calls_nobody(stage: Stage) -> None:
+@pytest.mark.parametrize("keeps", [False, True])
+def test_what_is_not_to_be_stored_calls_nobody(stage: Stage, keeps: bool) -> None:
     stage.agent("low")
     stage.agent("Chief", "low")
+    actor = replace(stage.actor, keeps_unstored=keeps)
     said = script(call("low", "say Low."), "then", "say Top.")
-    respond(stage.actor, given=said, model="agent/Chief", store=False)
+    respond(actor, given=said, model="agent/Chief", store=False)
     assert AgentCall.all_objects.count() == 0
-    assert not Session.all_objects.exclude(agent=None).exists()
+    assert Turn.all_objects.filter(agent__name="low").count() == 0

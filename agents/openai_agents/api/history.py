@@ -56,7 +56,7 @@ class AgentTurn(OpenAIView):
         return json_response(encode(turn_json(turn_head(row, sessions.turn(self.actor, row.key, turn_id)))))
 
 
-def _item_page(request: Request, walk: Iterator[JSON], after: str) -> HttpResponseBase:
+def item_page(request: Request, walk: Iterator[JSON], after: str) -> HttpResponseBase:
     """Answer with a page of items. Raises InvalidRequest where the cursor is none of them."""
     asked = cursor(request._request)
     if after:
@@ -79,7 +79,7 @@ class AgentSessionItems(OpenAIView):
         row = sessions.get(self.actor, session_id)
         asked = cursor(request._request)
         walk = items.of_session(self.actor, row, asked.after, newest_first=asked.newest_first)
-        return _item_page(request, walk, asked.after)
+        return item_page(request, walk, asked.after)
 
 
 class AgentTurnItems(OpenAIView):
@@ -91,7 +91,7 @@ class AgentTurnItems(OpenAIView):
         turn = sessions.turn(self.actor, row.key, turn_id)
         asked = cursor(request._request)
         walk = items.of_turn(self.actor, turn.key, newest_first=asked.newest_first)
-        return _item_page(request, walk, asked.after)
+        return item_page(request, walk, asked.after)
 
 
 class AgentTraces(OpenAIView):
@@ -116,34 +116,16 @@ class AgentTraces(OpenAIView):
         yield b"}"
 
 
-class Subagents(OpenAIView):
-    """The subagents of a session: none."""
-
-    actions = {"get": "read"}
-
-    @extend_schema(operation_id="list_subagents", parameters=PAGE, responses=NothingPage)
-    def get(self, request: Request, session_id: str) -> HttpResponseBase:
-        sessions.get(self.actor, session_id)
-        cursor(request._request)
-        return empty_list()
-
-
-class Artifacts(Subagents):
+class Artifacts(OpenAIView):
     """The files that turns of a session have published: none, as they have no machine."""
 
     actions = {"get": "read"}
 
     @extend_schema(operation_id="list_artifacts", parameters=PAGE, responses=NothingPage)
     def get(self, request: Request, session_id: str) -> HttpResponseBase:
-        return super().get(request, session_id)
-
-
-class Subagent(Undescribed):
-    actions = {"get": "read"}
-
-    def get(self, request: Request, session_id: str, rest: str) -> HttpResponseBase:
         sessions.get(self.actor, session_id)
-        raise NotFound("Subagent not found: this session has none.")
+        cursor(request._request)
+        return empty_list()
 
 
 class Artifact(Undescribed):

@@ -76,6 +76,18 @@ class SessionEvent(WireOutput):
     event_id: str
 
 
+class SubagentObject(WireOutput):
+    id: str
+    object: Literal["agent.session.subagent"]
+    session_id: str
+    parent_agent_id: str
+    name: str | None
+    instructions: list[Json] | None
+    opened_at: int
+    closed_at: int | None
+    status: Literal["active", "closed"]
+
+
 class TraceObject(WireOutput):
     id: str
     object: Literal["agent.session.trace"]
@@ -106,6 +118,10 @@ class AgentTurnPage(AgentsPage[AgentTurnObject]):
 
 class SessionItemPage(AgentsPage[Json]):
     """Items of a session or a turn, by default the newest first."""
+
+
+class SubagentPage(AgentsPage[SubagentObject]):
+    """Sub-agents of a session, by default the newest first."""
 
 
 class TracePage(AgentsPage[TraceObject]):

@@ -96,6 +96,39 @@ class TurnOfSession:
     usage: Usage = field(default_factory=Usage)
 
 
+@dataclass(frozen=True, slots=True)
+class SubagentHead:
+    """A sub-agent of a session, by its first turn. ``parent`` is the id of the agent, or sub-agent, that called it.
+    Times are microseconds; ``closed_at`` is None while it works."""
+
+    turn: int
+    session: int
+    parent: str
+    name: str
+    task: str
+    opened_at: int
+    closed_at: int | None
+
+
+def subagent_id(turn: int) -> str:
+    return ids.part("subagent", ids.Kind.TURN, turn)
+
+
+def subagent_json(subagent: SubagentHead) -> JSON:
+    """Encode a sub-agent."""
+    return {
+        "id": subagent_id(subagent.turn),
+        "object": "agent.session.subagent",
+        "session_id": session_id(subagent.session),
+        "parent_agent_id": subagent.parent,
+        "name": subagent.name or None,
+        "instructions": [{"type": "input_text", "text": subagent.task}],
+        "opened_at": subagent.opened_at // 1_000_000,
+        "closed_at": None if subagent.closed_at is None else subagent.closed_at // 1_000_000,
+        "status": "active" if subagent.closed_at is None else "closed",
+    }
+
+
 def session_id(key: int) -> str:
     return ids.part("sess", ids.Kind.SESSION, key)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from agents.base.errors import Conflict
 from agents.base.store.sql import Insert, Select
 from agents.record.models.agent_calls import AgentCall
-from agents.record.models.choices import LIVE, TurnStatus
+from agents.record.models.choices import LIVE, Api, TurnStatus
 from agents.record.models.turns import Turn
 from agents.record.store import closing
 from agents.record.store.closing import TurnEnding
@@ -56,7 +56,7 @@ class _Place:
     levels_left: int
 
 
-_PARENT = Select(Turn, "status", "id = %s", locks=True)
+_PARENT = Select(Turn, "status api", "id = %s", locks=True)
 _PLACE = Select(AgentCall, "root_id depth levels_left", "turn_id = %s")
 _OF_PARENT = Select(AgentCall, "turn_id", "parent_id = %s")
 _OF_ROOT = Select(AgentCall, "turn_id", "root_id = %s")
@@ -67,7 +67,7 @@ _ADD = Insert(AgentCall, "turn_id parent_id step_id root_id depth levels_left")
 def add(turn: int, new: NewCall) -> None:
     """Store what a new turn answers, in the caller's transaction. Raises CallRefused, AlreadyCalled."""
     parent = _PARENT.first(new.parent)
-    if parent is None:
+    if parent is None or parent[1] == Api.UNSTORED:
         raise CallRefused("A turn that is not stored has no sub-agents: the request says store=false.")
     if parent[0] not in LIVE:
         raise CallRefused("The turn that calls has ended.")
@@ -103,6 +103,13 @@ def turn_of_step(step: int) -> int | None:
 
 
 # -------------------------------------------------------------------------------------------- looking
+
+
+def root_of(turn: int) -> int:
+    """Return the turn at the top of the tree that a turn is in: itself, where nobody called it. All that is done for
+    one request of a client is done in this tree. The caller has checked that the turn is visible."""
+    row = _PLACE.first(turn)
+    return row[0] if row else turn
 
 
 def callers(turns: Sequence[int]) -> dict[int, int | None]:

@@ -12,6 +12,7 @@ from agents.record.models.agent_calls import AgentCall
 from agents.record.models.agents import Agent
 from agents.record.models.choices import TurnStatus
 from agents.record.models.turns import Step, Turn
+from agents.record.store import agent_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,7 @@ _COLUMNS = (
 
 def below(actor: Actor, turn: int) -> CallTree:
     """Return the tree below a turn, as far as the actor may see it."""
-    own = AgentCall.objects.unscoped("its turn is visible").filter(pk=turn).values_list("root_id", flat=True).first()
-    rows = AgentCall.objects.visible_to(actor).filter(root_id=turn if own is None else own).order_by("turn_id")
+    rows = AgentCall.objects.visible_to(actor).filter(root_id=agent_calls.root_of(turn)).order_by("turn_id")
     all_rows = list(rows.values_list(*_COLUMNS))
     inside, inner_rows = {turn}, []
     for row in all_rows:  # a turn comes after its caller
