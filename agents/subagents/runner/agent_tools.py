@@ -132,7 +132,9 @@ def make_tools(providers: Providers, actor: Actor, args: Mapping[str, Any]) -> S
 
 def _tool(entry: CallableAgent, calls: _Calls) -> AgentTool:
     try:
-        agent = agent_names.find(calls.actor, entry.agent, param="agents")
+        key = ids.parse_spelled(ids.Kind.AGENT, entry.agent)  # as OpenAI's Agents API writes it, too
+        name = entry.agent if key is None else ids.public(ids.Kind.AGENT, key)
+        agent = agent_names.find(calls.actor, name, param="agents")
         agents.check_here(agent)
     except (NotFound, InvalidRequest) as error:
         reason = error.message.removeprefix("agents: ")
@@ -143,8 +145,8 @@ def _tool(entry: CallableAgent, calls: _Calls) -> AgentTool:
         description="The task, with all that the agent has to know of it: it sees nothing of this conversation.",
         required=True,
     )
-    name, description = entry.name or function_name(agent), entry.description or _description(agent)
-    return AgentTool(agent, ToolDef(name=name, description=description, parameters=[task]), calls)
+    function, description = entry.name or function_name(agent), entry.description or _description(agent)
+    return AgentTool(agent, ToolDef(name=function, description=description, parameters=[task]), calls)
 
 
 def function_name(agent: AgentRecord) -> str:
