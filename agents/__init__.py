@@ -52,14 +52,14 @@ Async and sync code meet in ``base.reading``, ``base.feed_reader``, ``record.liv
 ``record.store.recorder``, ``loop.run``, ``responses.runner.socket``, ``base.api.views`` and, for request threads and
 shutdown, in ``agentsite``, which also has the commands ``serve``, ``backup``, ``restore`` and ``copy_to_postgres``.
 
-The thirteen subjects from ``identity`` to ``subagents`` can be left out by the setting ``INSTALLED_SUBJECTS``. What they
-add to those below them they register in ``install``: tools, shields and documents of a turn (``loop.extensions``) and
-of a response (``responses.runner.extensions``), work of a serving process (``loop.background``), places on pages
-(``pages.places``), fields of queries and formats of exports (``logs``), comparisons (``logs.log_hooks``), what they do
-before turns are deleted (``record.store.deletion_hooks``), what they write when turns end or wait
-(``record.store.ending_hooks``). ``server.subjects`` calls them, and puts their ``urls`` together. Their tables are
-there in any case: the database is the same whichever are installed. Which rows go with a deleted record, the foreign
-keys of all tables declare; ``record.store.references`` makes the statements of that.
+The thirteen subjects from ``identity`` to ``subagents`` can be left out by the setting ``INSTALLED_SUBJECTS``. What
+they add to those below them they register in ``install``: tools, shields and documents of a turn
+(``loop.extensions``) and of a response (``responses.runner.extensions``), work of a serving process
+(``loop.background``), places on pages (``pages.places``), fields of queries and formats of exports (``logs``),
+comparisons (``logs.log_hooks``), what they do before turns are deleted (``record.store.deletion_hooks``), what they
+write when turns end or wait (``record.store.ending_hooks``). ``server.subjects`` calls them, and puts their ``urls``
+together. Their tables are there in any case: the database is the same whichever are installed. Which rows go with a
+deleted record, the foreign keys of all tables declare; ``record.store.references`` makes the statements of that.
 ``models.py`` and ``admin.py`` of the app collect those of the subjects for Django. ``migrations/``, ``locale/``,
 ``management/`` (the commands ``demo``, ``admin_link``, ``prices``, ``logs``, ``retention``, ``partition``, ``mcp``),
 ``templates/`` and ``templatetags/`` (what the admin looks like) stand where Django looks for them. Pages are rendered
