@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("agents", "0032_budgets"),
+        ("agents", "0033_prompts"),
     ]
 
     operations = [
