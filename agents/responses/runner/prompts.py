@@ -26,9 +26,9 @@ def filled(actor: Actor, body: CreateResponse) -> CreateResponse:
     changes: dict[str, Any] = {"prompt": reference}
     if body.instructions is None:
         changes["instructions"] = instructions
-    shown = [_shown(name, value) for name, value in values.items() if not isinstance(value, str | TextPart)]
-    if shown:
-        changes["input"] = [*shown, *items_of_input(body.input)]
+    media = [_shown(name, value) for name, value in values.items() if not isinstance(value, str | TextPart)]
+    if media:
+        changes["input"] = [*media, *items_of_input(body.input)]
     return body.model_copy(update=changes)
 
 

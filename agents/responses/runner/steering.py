@@ -122,8 +122,8 @@ class RunningResponse:
         readable = [item for steer in said for item in steer.readable]
         body = self.request.body.model_copy(update={"input": items, "previous_response_id": self.id})
         request = replace(self.request, body=body, readable=readable)
-        rest = [steer for steer in self.steers if steer not in said]
-        following = RunningResponse(request, self.started, SocketStream(head, lane), rest)
+        later = [steer for steer in self.steers if steer not in said]
+        following = RunningResponse(request, self.started, SocketStream(head, lane), later)
         if self.started.loop is not None:
             self.started.loop.progress.read_input = following._read_input
         return following
@@ -161,8 +161,8 @@ def with_steers(value: Any, steers: Sequence[Steer]) -> Any:
     items = [{"type": "message", "role": "user", "content": value}] if isinstance(value, str) else value
     said = [item.model_dump(mode="json", exclude_none=True) for steer in steers for item in steer.items]
     answers = [at for at, item in enumerate(items, start=1) if isinstance(item, dict) and _is_answer(item)]
-    place = answers[-1] if answers else 0
-    return [*items[:place], *said, *items[place:]]
+    start = answers[-1] if answers else 0
+    return [*items[:start], *said, *items[start:]]
 
 
 def _is_answer(item: JSON) -> bool:

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, StringConstraints, field_validator
 from agents.base.schemas.wire import Wire
 from agents.responses.schemas.input_items import FilePart, ImagePart, MessageItem, TextPart, items_of_input
 
-Words = Annotated[str, StringConstraints(min_length=1)]
+SaidText = Annotated[str, StringConstraints(min_length=1)]
 SteerPart = Annotated[TextPart | ImagePart | FilePart, Field(discriminator="type")]
 
 
@@ -22,7 +22,7 @@ class _Exact(Wire):
 class SteerMessage(_Exact):
     type: Literal["message"] = "message"
     role: Literal["user"]
-    content: Words | Annotated[list[SteerPart], Field(min_length=1)]
+    content: SaidText | Annotated[list[SteerPart], Field(min_length=1)]
 
     @field_validator("content")
     @classmethod
@@ -38,7 +38,7 @@ class SteerResponse(_Exact):
 
     type: Literal["response.steer"]
     previous_response_id: Annotated[str, Field(min_length=1, max_length=200)]
-    input: Words | Annotated[list[SteerMessage], Field(min_length=1, max_length=100)]
+    input: SaidText | Annotated[list[SteerMessage], Field(min_length=1, max_length=100)]
 
     @property
     def items(self) -> list[MessageItem]:

@@ -59,16 +59,16 @@ def get(actor: Actor, public_id: str, version: int | None = None, action: Action
     """Return a version of a prompt, its default one where none is named. Raises NotFound."""
     row = _row(actor, public_id, action)
     number = row.default_version if version is None else version
-    found = PromptVersion.objects.filter(prompt_id=row.pk, version=number).first()
-    if found is None:
+    revision = PromptVersion.objects.filter(prompt_id=row.pk, version=number).first()
+    if revision is None:
         raise _no_version(public_id, number)
-    return _record(row, found)
+    return _record(row, revision)
 
 
 def versions(actor: Actor, public_id: str) -> list[PromptRecord]:
     """Return all versions of a prompt in order. Raises NotFound."""
     row = _row(actor, public_id, "read")
-    return [_record(row, found) for found in PromptVersion.objects.filter(prompt_id=row.pk).order_by("version")]
+    return [_record(row, revision) for revision in PromptVersion.objects.filter(prompt_id=row.pk).order_by("version")]
 
 
 def page(actor: Actor, cursor: Cursor) -> tuple[list[PromptRecord], bool]:
@@ -77,7 +77,10 @@ def page(actor: Actor, cursor: Cursor) -> tuple[list[PromptRecord], bool]:
     bounds = Bounds(_edge(cursor.after, "after"), _edge(cursor.before, "before"), cursor.limit, cursor.newest_first)
     keys, has_more = keyset.page(Prompt.objects.visible_to(actor), bounds, "pk")
     rows = {row.pk: row for row in Prompt.objects.unscoped("ids checked").filter(pk__in=[key for (key,) in keys])}
-    texts = {(found.prompt_id, found.version): found for found in PromptVersion.objects.filter(prompt_id__in=rows)}
+    texts = {
+        (revision.prompt_id, revision.version): revision
+        for revision in PromptVersion.objects.filter(prompt_id__in=rows)
+    }
     records = [
         _record(rows[key], texts[key, rows[key].default_version])
         for (key,) in keys
@@ -111,12 +114,12 @@ def set_default(actor: Actor, public_id: str, version: int) -> PromptRecord:
 
     def job() -> PromptRecord:
         row = _row(actor, public_id, "manage")
-        found = PromptVersion.objects.filter(prompt_id=row.pk, version=version).first()
-        if found is None:
+        revision = PromptVersion.objects.filter(prompt_id=row.pk, version=version).first()
+        if revision is None:
             raise _no_version(public_id, version)
         row.default_version = version
         row.save(force_update=True)
-        return _record(row, found)
+        return _record(row, revision)
 
     return writer.write(job)
 
@@ -150,7 +153,7 @@ def _row(actor: Actor, public_id: str, action: Action) -> Any:
     rows = Prompt.objects.visible_to(actor, action)
     row = rows.filter(pk=key).first() if key is not None else None
     if row is None:
-        raise NotFound(f"Prompt '{public_id[:80]}' not found.", code="prompt_not_found")
+        raise NotFound(f"Prompt '{public_id[:80]}' not revision.", code="prompt_not_found")
     return row
 
 
@@ -166,6 +169,6 @@ def _edge(public_id: str, param: str) -> int | None:
     return key
 
 
-def _record(row: Any, found: Any) -> PromptRecord:
-    variables = msgspec.json.decode(found.variables)
-    return PromptRecord(row.pk, found.version, found.text, variables, found.version == row.default_version)
+def _record(row: Any, revision: Any) -> PromptRecord:
+    variables = msgspec.json.decode(revision.variables)
+    return PromptRecord(row.pk, revision.version, revision.text, variables, revision.version == row.default_version)
