@@ -20,8 +20,8 @@ from agents.logs.models.segments import Segment, SegmentColumn
 from agents.loop.models import RegisteredModel
 from agents.record.models.agent_calls import AgentCall
 from agents.record.models.agents import Agent, AgentRevision, Session
-from agents.record.models.budgets import Budget, BudgetPeriod, BudgetSpend, BudgetTarget
-from agents.record.models.choices import Api, Source, StepStatus, StepType, TurnStatus
+from agents.record.models.budgets import Budget, BudgetSpend
+from agents.record.models.choices import Api, BudgetPeriod, BudgetTarget, Source, StepStatus, StepType, TurnStatus
 from agents.record.models.forks import Fork
 from agents.record.models.inputs import InputKind, TurnInput
 from agents.record.models.journal import DeltaBatch, Event, EventPack

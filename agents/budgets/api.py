@@ -20,7 +20,7 @@ from agents.budgets.schemas import (
     CreateBudget,
     UpdateBudget,
 )
-from agents.record.models.budgets import BudgetPeriod, BudgetTarget
+from agents.record.models.choices import BudgetPeriod, BudgetTarget
 from agents.record.store import budgets
 from agents.record.store.budgets import BudgetRecord
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from agents.base import ids
 from agents.base.errors import InvalidRequest, NotFound
 from agents.budgets.schemas import NANO, CreateBudget, UpdateBudget
-from agents.record.models.budgets import BudgetPeriod, BudgetTarget
+from agents.record.models.choices import BudgetPeriod, BudgetTarget
 from agents.record.store import budgets
 from agents.record.store.budgets import BudgetRecord, Limits, NewBudget
 

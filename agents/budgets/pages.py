@@ -20,7 +20,7 @@ from agents.base.errors import AgentsError, InvalidRequest
 from agents.budgets.api import bounds
 from agents.budgets.changes import changed_limits, new_budget
 from agents.budgets.schemas import NANO, CreateBudget, UpdateBudget
-from agents.record.models.budgets import BudgetPeriod, BudgetTarget
+from agents.record.models.choices import BudgetPeriod, BudgetTarget
 from agents.record.store import budgets
 from agents.record.store.budgets import BudgetRecord
 from agents.uikit import format

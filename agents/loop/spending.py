@@ -14,7 +14,7 @@ from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, RateLimited
 from agents.base.reading import read
 from agents.loop.inference.base import Chunk, Finish
-from agents.record.models.budgets import BudgetPeriod
+from agents.record.models.choices import BudgetPeriod
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import Entry, ErrorInfo, StepEnded
 from agents.record.store import costs, spending

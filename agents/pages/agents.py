@@ -19,7 +19,7 @@ from agents.base.store import feed_cursor
 from agents.pages import agent_health, periods, turn_actions
 from agents.pages.agent_health import AgentHealth
 from agents.pages.page_hooks import hooks
-from agents.record.models.budgets import BudgetTarget
+from agents.record.models.choices import BudgetTarget
 from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import SamplingParams, ToolDef
 from agents.record.store import agents, sessions

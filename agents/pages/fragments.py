@@ -39,7 +39,7 @@ from agents.pages.timeline import Timeline
 from agents.pages.timeline_overview import TimelineOverview
 from agents.pages.turn_page_data import TurnPageData
 from agents.pages.turn_responses import TurnResponse
-from agents.record.models.budgets import BudgetTarget
+from agents.record.models.choices import BudgetTarget
 from agents.record.schemas.turns import ItemSnapshot, StepSnapshot, TurnSnapshot
 from agents.record.store import step_pages
 from agents.record.store.call_trees import NO_CALLS, CallTree

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agents.base.access import Actor
-from agents.record.models.budgets import BudgetTarget
+from agents.record.models.choices import BudgetTarget
 from agents.record.schemas.origins import SpanOrigin
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store.targets import RecordTarget

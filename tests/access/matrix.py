@@ -28,9 +28,11 @@ from agents.knowledge.store.vector_stores import NewStore
 from agents.logs.store import saved_views
 from agents.logs.store.saved_views import StoredView
 from agents.loop.store.registered_models import registered_models
+from agents.record.models.choices import BudgetPeriod, BudgetTarget
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import StepStarted
-from agents.record.store import agents, sessions
+from agents.record.store import agents, budgets, sessions
+from agents.record.store.budgets import Limits, NewBudget
 from agents.record.store.targets import RecordTarget
 from agents.relay import store as completions
 from agents.relay.models import CompletionStatus
@@ -138,6 +140,7 @@ OPENAI = {
     "webhook_endpoint_id": ids.Kind.WEBHOOK_ENDPOINT,
     "delivery_id": ids.Kind.WEBHOOK_DELIVERY,
     "prompt_id": ids.Kind.PROMPT,
+    "budget_id": ids.Kind.BUDGET,
 }
 """The same, by ids among OpenAI's objects."""
 BESIDE = {"other_id"}
@@ -145,7 +148,7 @@ BESIDE = {"other_id"}
 OWNED = {*KINDS, *NAMED, *OPENAI, "item_id"}
 
 
-HELD = {"key_id", "feedback_id", "view_id", "import_id", "webhook_endpoint_id"}
+HELD = {"key_id", "feedback_id", "view_id", "import_id", "webhook_endpoint_id", "budget_id"}
 """What only its maker, and an admin, may touch."""
 
 
@@ -153,7 +156,7 @@ HELD = {"key_id", "feedback_id", "view_id", "import_id", "webhook_endpoint_id"}
 class Chain:
     """An agent, a session of it, a failed turn in that, a step of that, a key, a vector database, a shield, a model,
     a chat completion, a vector store with a file from a batch, a response, a conversation with an item, a trace of
-    which no turn was made, an endpoint of webhooks with a delivery, a prompt: ``ids`` by parameter.
+    which no turn was made, an endpoint of webhooks with a delivery, a prompt, a budget: ``ids`` by parameter.
     The canary is in every text of them, behind a word that searches find. The agent is disabled: who
     gets as far as starting a turn is refused only there."""
 
@@ -189,6 +192,9 @@ def build(owner: Actor, name: str, *, played: bool = True) -> Chain:
     more |= {**make_files(owner, words), **make_conversation(owner, words)}
     more |= endpoint | {"delivery_id": make_delivery(endpoint["webhook_endpoint_id"])}
     more["prompt_id"] = prompts.create(owner, f"{words} {{{{ {canary} }}}}", [canary]).public_id
+    limits = Limits(tokens=10**12)
+    budget = NewBudget(BudgetTarget.USER, owner.user_id, BudgetPeriod.TOTAL, limits, name=words)
+    more["budget_id"] = budgets.create(owner, budget).public_id
     more["response_id"] = make_response(owner, f"think {words}\nsay {words}", said=words).public_id
     return Chain(name, canary, {**named, "key_id": make_key(owner, words)[0], **more})
 
@@ -342,6 +348,7 @@ def make_world() -> World:
     saved_views.delete(owner, gone.ids["view_id"])
     endpoints.delete(owner, gone.ids["webhook_endpoint_id"])
     prompts.delete(owner, gone.ids["prompt_id"])
+    budgets.delete(owner, gone.ids["budget_id"])
     ApiKey.objects.filter(name__contains="gone").delete()
     Import.objects.unscoped("gone").filter(name__contains="gone").delete()
     trace_deletion.delete_traces(

@@ -91,7 +91,7 @@ def is_guarded(model: Any) -> bool:
 
 ROOTS = {
     *("Agent", "Session", "Turn", "VectorDB", "File", "ToolGroup", "Shield", "RegisteredModel", "ChatCompletion"),
-    *("SavedView", "Trace", "Import", "WebhookEndpoint", "Prompt"),
+    *("SavedView", "Trace", "Import", "WebhookEndpoint", "Prompt", "Budget"),
 }
 
 
@@ -197,7 +197,10 @@ def test_no_edge_reads_rows_on_nobodys_behalf() -> None:
     assert found == []
 
 
-WORDS_OF_TABLES = {"LIVE", "CompletionStatus", "Api", "ChangeKind", "Source", "StepStatus", "StepType", "TurnStatus"}
+WORDS_OF_TABLES = {
+    *("LIVE", "CompletionStatus", "Api", "ChangeKind", "Source", "StepStatus", "StepType", "TurnStatus"),
+    *("BudgetPeriod", "BudgetTarget"),
+}
 
 
 def test_no_edge_touches_a_table() -> None:

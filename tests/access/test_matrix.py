@@ -15,6 +15,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from agents.base.access import ACTIONS
 from agents.base.api.views import ApiView
+from agents.budgets.api import Budgets
 from agents.feedback.api import FeedbackCollection, FeedbackDetail
 from agents.forks.api import TurnFork
 from agents.knowledge.api.files import FileListView
@@ -147,6 +148,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "WebhookEndpoints": {"name": "mine", "url": "https://93.184.215.14/hook", "event_types": ["turn.failed"]},
     "WebhookEndpointDetail": {"name": "by the matrix"},
     "WebhookTest": {"event_type": "turn.failed"},
+    "Budgets": {"tokens": 5, "agent_id": "nobody's"},
+    "BudgetDetail": {"name": "by the matrix"},
     "PromptCollection": {"prompt": "by the matrix"},
     "PromptDetail": {"prompt": "by the matrix", "version": 1, "set_as_default": False},
     "PromptDefaultVersion": {"version": 1},
@@ -180,6 +183,7 @@ DONE: dict[tuple[str, type[ApiView]], int] = {
     ("post", StepDecision): 409,
     ("post", TurnResume): 409,
     ("post", WebhookTest): 400,
+    ("post", Budgets): 404,
     ("put", PromptDetail): 409,
     ("delete", PromptDetail): 204,
     **dict.fromkeys([("delete", view) for view in (AgentDetail, SharedAgentDetail)], 204),

@@ -30,6 +30,7 @@ FORMS: dict[str, dict[str, str]] = {
     "view-change": {"act": "share"},
     "log-act": {"action": "compare", "level": "turn", "ids": "no-id"},
     "webhook-change": {"enabled": "true"},
+    "budget-change": {"tokens": "5000"},
     "webhook-test": {"event_type": "turn.failed"},
     "login": {"username": "nobody", "password": "wrong"},
 }
@@ -50,6 +51,8 @@ DONE = {
     "view-save": 302,
     "view-change": 302,
     "log-act": 400,  # what is chosen is no id
+    "budget-change": 302,
+    "budget-delete": 302,
     "webhook-change": 302,
     "webhook-test": 302,
     "webhook-resend": 302,
@@ -68,6 +71,7 @@ POST_ONLY = {
     *("agent-new", "agent-try", "session-say", "turn-say", "turn-answer", "turn-decide", "turn-cancel"),
     *("key-revoke", "logout"),
     *("view-save", "view-change", "log-act", "prices-apply", "language"),
+    *("budget-change", "budget-delete"),
     *("webhook-change", "webhook-rotate", "webhook-test", "webhook-resend", "webhook-delete"),
 }
 
@@ -90,7 +94,7 @@ def cells(world: World, who: Who) -> Iterator[tuple[str, Cell]]:
         for target in world.targets(owned) if owned else [Target("all", {})]:
             done, only = DONE.get(name, 200), pattern.callback.admins_only  # type: ignore[attr-defined]  # the same
             expected = admins(who, only, page_status(who, action, target, done), done)
-            if name in {"key-revoke", "webhook-delete"} and expected == DONE[name]:
+            if name in {"key-revoke", "webhook-delete", "budget-delete"} and expected == DONE[name]:
                 target = Target("fresh", {param: world.fresh().ids[param] for param in owned}, "red")
             path = filled(route, {**FREE, **target.ids}) + ASKED_FOR.get(name, "")
             yield name, Cell(method, path, target, expected, FORMS.get(name, {}) if method == "post" else None)

@@ -12,7 +12,7 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.models.people import User
 from agents.base.store.keyset import Bounds
-from agents.record.models.budgets import BudgetPeriod, BudgetTarget
+from agents.record.models.choices import BudgetPeriod, BudgetTarget
 from agents.record.schemas.agents import AgentConfig
 from agents.record.store import agents, budgets, spending
 from agents.record.store.budgets import Limits, NewBudget

@@ -9,24 +9,7 @@ from agents.base.models.fields import KeyField, MomentField, ShortText
 from agents.base.models.people import ApiKey, User
 from agents.base.models.scoped import Scoped
 from agents.record.models.agents import Agent, Session
-
-
-class BudgetTarget(models.IntegerChoices):
-    """Whose inferences a budget limits."""
-
-    SERVER = 0, "server"
-    USER = 1, "user"
-    API_KEY = 2, "api_key"
-    AGENT = 3, "agent"
-    SESSION = 4, "session"
-
-
-class BudgetPeriod(models.IntegerChoices):
-    """What a budget limits: each turn by itself, all since it was made, or a time that ends now."""
-
-    TURN = 1, "turn"
-    TOTAL = 2, "total"
-    WINDOW = 3, "window"
+from agents.record.models.choices import BudgetPeriod, BudgetTarget
 
 
 class Budget(Scoped):

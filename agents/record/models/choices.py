@@ -66,3 +66,21 @@ class Source(models.IntegerChoices):
 
 EXTERNAL = (Source.OTLP, Source.IMPORT, Source.OPENAI_AGENTS, Source.LANGSMITH)
 """Sources of records that ran elsewhere and were reported here."""
+
+
+class BudgetTarget(models.IntegerChoices):
+    """Whose inferences a budget limits."""
+
+    SERVER = 0, "server"
+    USER = 1, "user"
+    API_KEY = 2, "api_key"
+    AGENT = 3, "agent"
+    SESSION = 4, "session"
+
+
+class BudgetPeriod(models.IntegerChoices):
+    """What a budget limits: each turn by itself, all since it was made, or a time that ends now."""
+
+    TURN = 1, "turn"
+    TOTAL = 2, "total"
+    WINDOW = 3, "window"

@@ -16,7 +16,8 @@ from agents.base.store.keyset import Bounds
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
 from agents.record.models.agents import Agent, Session
-from agents.record.models.budgets import Budget, BudgetPeriod, BudgetTarget
+from agents.record.models.budgets import Budget
+from agents.record.models.choices import BudgetPeriod, BudgetTarget
 from agents.record.store import agents, sessions, spending
 from agents.record.store.spending import BudgetState, Spending
 

@@ -18,7 +18,7 @@ from agents.base import ids
 from agents.base.store.cursors import direct_cursor
 from agents.base.store.sql import Select, execute, execute_later
 from agents.base.store.writer import writer
-from agents.record.models.budgets import BudgetPeriod, BudgetTarget
+from agents.record.models.choices import BudgetPeriod, BudgetTarget
 from agents.record.models.turns import Turn
 from agents.record.schemas.content import Usage
 from agents.record.store import costs

@@ -108,7 +108,7 @@ QUERIES = {
     "list_vector_stores": {"after", "before", "limit", "order"},
     "list_vector_store_files": {"after", "before", "limit", "order", "filter"},
     "list_file_batch_files": {"after", "before", "limit", "order", "filter"},
-    **dict.fromkeys(("list_webhook_endpoints", "list_webhook_deliveries", "list_prompts"), CURSOR),
+    **dict.fromkeys(("list_webhook_endpoints", "list_webhook_deliveries", "list_prompts", "list_budgets"), CURSOR),
     "get_prompt": {"version"},
 }
 
