@@ -77,7 +77,7 @@ class BudgetDetail(ApiView):
     @extend_schema(operation_id="update_budget", request=UpdateBudget, responses=BudgetObject)
     def post(self, request: Request, budget_id: str) -> HttpResponseBase:
         body: UpdateBudget = self.body(UpdateBudget)
-        limits = changed_limits(budgets.get(self.actor, budget_id), body)
+        limits = changed_limits(budgets.get(self.actor, budget_id, "manage"), body)
         return answer(budget_object(budgets.change(self.actor, budget_id, name=body.name, limits=limits)))
 
     @extend_schema(operation_id="delete_budget", responses=BudgetDeleted)

@@ -101,7 +101,7 @@ def change(request: PageRequest, budget_id: str) -> HttpResponse:
         given = {name: request.POST.get(name, "").strip() for name in ("usd", "tokens")}
         said = _parsed(UpdateBudget, {name: value for name, value in given.items() if value})
         body = UpdateBudget(usd=said.usd, tokens=said.tokens)  # an empty field removes its limit
-        limits = changed_limits(budgets.get(request.actor, budget_id), body)
+        limits = changed_limits(budgets.get(request.actor, budget_id, "manage"), body)
         budgets.change(request.actor, budget_id, limits=limits)
     except InvalidRequest as error:
         messages.error(request, error.message)

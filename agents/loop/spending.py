@@ -86,8 +86,15 @@ async def check_later(spender: Spender, model: ModelNames) -> None:
 async def add(spender: Spender, model: ModelNames, usage: Usage | None, at_us: int) -> None:
     """Add what an inference has spent that no turn is stored of."""
     if usage is not None and not spending.is_idle():
-        cost_nano, _ = costs.cost(model.name, usage, at_us, model.alias)
-        await read(spending.add, spender, Spending.of(usage, cost_nano))
+        await read(_add, spender, model, usage, at_us)
+
+
+def _add(spender: Spender, model: ModelNames, usage: Usage, at_us: int) -> Spending:
+    """Add what an inference has spent, and return it. Blocking."""
+    cost_nano, _ = costs.cost(model.name, usage, at_us, model.alias)
+    spent = Spending.of(usage, cost_nano)
+    spending.add(spender, spent)
+    return spent
 
 
 async def counted(chunks: AsyncIterator[Chunk], spender: Spender, model: ModelNames) -> AsyncIterator[Chunk]:
@@ -115,10 +122,7 @@ class UnrecordedSpending:
     async def count(self, entry: Entry) -> None:
         """Add what a step has spent, if this is the end of one."""
         if isinstance(entry, StepEnded) and entry.usage is not None and not spending.is_idle():
-            cost_nano, _ = costs.cost(self.model.name, entry.usage, entry.at, self.model.alias)
-            spent = Spending.of(entry.usage, cost_nano)
-            self._spent += spent
-            await read(spending.add, self.spender, spent)
+            self._spent += await read(_add, self.spender, self.model, entry.usage, entry.at)
 
 
 # ------------------------------------------------------------------------------------------ words

@@ -164,7 +164,10 @@ def lost_cells(world: World, who: Who) -> Any:
             for target in world.targets(owned):
                 if api_status(who, action, target, 200) == 404:
                     body = bodies.get(route.rpartition("/")[2]) if method == "post" else None
-                    yield Cell(method, filled(route, {"rest": "x", **target.ids}), target, 404, body), (method, route)
+                    yield (
+                        Cell(method, filled(route, {"rest": "x", "subagent_id": "x", **target.ids}), target, 404, body),
+                        (method, route),
+                    )
 
 
 @pytest.mark.parametrize("name", ["outsider", "anonymous", "ingest key"])

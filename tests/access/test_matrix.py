@@ -235,6 +235,7 @@ def catalogue(world: World) -> dict[str, str]:
     lists = {"tool_name": "tools", "toolgroup_id": "toolgroups"}
     first = {param: client.get(f"/v1/{name}", headers=headers).json()["data"][0] for param, name in lists.items()}
     free = {"provider_id": "scripted", "run_id": "a sender's own", "rest": "of what is not there"}
+    free["subagent_id"] = "nobody"
     return {param: str(row["identifier"]) for param, row in first.items()} | free
 
 

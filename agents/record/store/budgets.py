@@ -187,9 +187,9 @@ def api_key_key(public_id: str) -> int:
 # --------------------------------------------------------------------------------------- reading
 
 
-def get(actor: Actor, public_id: str) -> BudgetRecord:
-    """Return a budget that the actor may see. Raises NotFound."""
-    return _records(actor, [_row(actor, public_id, "read").pk])[0]
+def get(actor: Actor, public_id: str, action: Action = "read") -> BudgetRecord:
+    """Return a budget that the actor may see, or change. Raises NotFound."""
+    return _records(actor, [_row(actor, public_id, action).pk])[0]
 
 
 def page(actor: Actor, bounds: Bounds) -> tuple[list[BudgetRecord], bool]:
