@@ -46,16 +46,16 @@ def _key(kind: ids.Kind, public_id: str, name: str) -> int:
 
 def changed_limits(record: BudgetRecord, body: UpdateBudget) -> Limits | None:
     """Return the limits after a change; None where they stay. Raises InvalidRequest where none would remain."""
-    said = body.model_fields_set
-    if not said & {"usd", "tokens"}:
+    fields = body.model_fields_set
+    if not fields & {"usd", "tokens"}:
         return None
     limits = Limits(
-        _nano(body.usd) if "usd" in said else record.state.limit_nano,
-        body.tokens if "tokens" in said else record.state.limit_tokens,
+        _nano(body.usd) if "usd" in fields else record.state.limit_nano,
+        body.tokens if "tokens" in fields else record.state.limit_tokens,
     )
     if limits == Limits():
         message = "A budget keeps a limit, of dollars or of tokens; one that is not needed any more can be deleted."
-        raise InvalidRequest(message, param="usd" if "usd" in said else "tokens")
+        raise InvalidRequest(message, param="usd" if "usd" in fields else "tokens")
     return limits
 
 

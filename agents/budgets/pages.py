@@ -79,12 +79,12 @@ def budget_list(request: PageRequest) -> HttpResponse:
 
 def _list(request: PageRequest, *, error: AgentsError | None = None, status: int = 200) -> HttpResponse:
     records, has_more = budgets.page(request.actor, bounds(cursor(request, PAGE_SIZE)))
-    asked = request.POST if error else request.GET
+    sent_values = request.POST if error else request.GET
     context = {
         "rows": [_row(record) for record in records],
         "older": records[-1].public_id if has_more else "",
         "error": error,
-        "form": {name: asked.get(name, "")[:300] for name in _FIELDS},
+        "form": {name: sent_values.get(name, "")[:300] for name in _FIELDS},
         "windows": [(str(hours), _window(hours * HOUR_US)) for hours in HOURS],
         "is_admin": request.actor.is_admin,
         "own_name": request.actor.name,
@@ -98,9 +98,9 @@ def _list(request: PageRequest, *, error: AgentsError | None = None, status: int
 def change(request: PageRequest, budget_id: str) -> HttpResponse:
     """Change the limits of a budget."""
     try:
-        given = {name: request.POST.get(name, "").strip() for name in ("usd", "tokens")}
-        said = _parsed(UpdateBudget, {name: value for name, value in given.items() if value})
-        body = UpdateBudget(usd=said.usd, tokens=said.tokens)  # an empty field removes its limit
+        sent = {name: request.POST.get(name, "").strip() for name in ("usd", "tokens")}
+        parsed = _parsed(UpdateBudget, {name: value for name, value in sent.items() if value})
+        body = UpdateBudget(usd=parsed.usd, tokens=parsed.tokens)  # an empty field removes its limit
         limits = changed_limits(budgets.get(request.actor, budget_id, "manage"), body)
         budgets.change(request.actor, budget_id, limits=limits)
     except InvalidRequest as error:
@@ -163,8 +163,8 @@ def _time(record: BudgetRecord) -> str:
 
 def _window(window_us: int) -> str:
     """Return the words for a time that ends now."""
-    hours, rest = divmod(window_us, HOUR_US)
-    if rest:
+    hours, remainder = divmod(window_us, HOUR_US)
+    if remainder:
         return _("the last %(time)s") % {"time": format.duration(window_us / 1000)}
     if hours >= 48 and not hours % 24:
         return ngettext("the last %(n)s day", "the last %(n)s days", hours // 24) % {"n": format.count(hours // 24)}
@@ -173,15 +173,15 @@ def _window(window_us: int) -> str:
 
 def _meters(record: BudgetRecord) -> list[Meter]:
     state, is_counted = record.state, record.state.period != BudgetPeriod.TURN
-    found = []
+    meters = []
     if state.limit_nano is not None:
         spent, limit = state.spent.cost_nano, state.limit_nano
-        found.append(_meter(spent, limit, format.cost(spent / NANO), format.cost(limit / NANO), is_counted))
+        meters.append(_meter(spent, limit, format.cost(spent / NANO), format.cost(limit / NANO), is_counted))
     if state.limit_tokens is not None:
         spent, limit = state.spent.tokens, state.limit_tokens
-        words = _("%(count)s tokens") % {"count": format.count(limit)}
-        found.append(_meter(spent, limit, format.count(spent), words, is_counted))
-    return found
+        limit_text = _("%(count)s tokens") % {"count": format.count(limit)}
+        meters.append(_meter(spent, limit, format.count(spent), limit_text, is_counted))
+    return meters
 
 
 def _meter(spent: int, limit: int, spent_text: str, limit_text: str, is_counted: bool) -> Meter:
@@ -200,17 +200,17 @@ _TARGETS = ("user", "api_key_id", "agent_id", "session_id")
 
 def _form_values(request: PageRequest) -> dict[str, str]:
     """Return the values of the form as the API has them."""
-    given = {name: request.POST.get(name, "").replace("\0", "").strip() for name in _FIELDS}
-    values = {name: given[name] for name in ("name", "usd", "tokens") if given[name]}
-    if given["target"] in _TARGETS:
-        if not given["target_id"]:
+    sent = {name: request.POST.get(name, "").replace("\0", "").strip() for name in _FIELDS}
+    values = {name: sent[name] for name in ("name", "usd", "tokens") if sent[name]}
+    if sent["target"] in _TARGETS:
+        if not sent["target_id"]:
             raise InvalidRequest(_("Say whose budget it is."), param="target_id")
-        values[given["target"]] = given["target_id"]
-    elif given["target"] != "server":
+        values[sent["target"]] = sent["target_id"]
+    elif sent["target"] != "server":
         values["user"] = request.actor.name
-    if given["period"] in map(str, HOURS):
-        return {**values, "period": "window", "window_seconds": str(int(given["period"]) * 3600)}
-    return {**values, "period": given["period"] if given["period"] == "turn" else "total"}
+    if sent["period"] in map(str, HOURS):
+        return {**values, "period": "window", "window_seconds": str(int(sent["period"]) * 3600)}
+    return {**values, "period": sent["period"] if sent["period"] == "turn" else "total"}
 
 
 def _parsed(model: type[B], values: dict[str, str]) -> B:

@@ -150,5 +150,5 @@ def _time(state: BudgetState) -> str:
         return " in this turn"
     if state.window_us is None:
         return ""
-    hours, rest = divmod(state.window_us, HOUR_US)
-    return f" in {hours:,} h" if not rest else f" in {state.window_us // 60_000_000:,} min"
+    hours, remainder = divmod(state.window_us, HOUR_US)
+    return f" in {hours:,} h" if not remainder else f" in {state.window_us // 60_000_000:,} min"

@@ -45,11 +45,11 @@ def _json(row: StoredSession, subagent: StoredSubagent) -> JSON:
 
 def _page_of(request: Request) -> Bounds:
     """Return the page of sub-agents that a request asks for. Raises NotFound for an unknown cursor, InvalidRequest."""
-    asked = cursor(request._request)
-    after = ids.parse_part(ids.Kind.TURN, asked.after) if asked.after else None
-    if asked.after and after is None:
-        raise NotFound(f"after: nothing has the id '{asked.after[:80]}'.", param="after")
-    return Bounds(after, None, asked.limit, asked.newest_first)
+    page = cursor(request._request)
+    after = ids.parse_part(ids.Kind.TURN, page.after) if page.after else None
+    if page.after and after is None:
+        raise NotFound(f"after: nothing has the id '{page.after[:80]}'.", param="after")
+    return Bounds(after, None, page.limit, page.newest_first)
 
 
 class Subagents(OpenAIView):
@@ -92,9 +92,9 @@ class SubagentItems(_OfSubagent):
 
     @extend_schema(operation_id="list_subagent_items", parameters=PAGE, responses=SessionItemPage)
     def get(self, request: Request, session_id: str, subagent_id: str) -> HttpResponseBase:
-        own, asked = self.own_session(session_id, subagent_id), cursor(request._request)
-        walk = items.of_session(self.actor, own, asked.after, newest_first=asked.newest_first)
-        return item_page(request, walk, asked.after)
+        own, page = self.own_session(session_id, subagent_id), cursor(request._request)
+        walk = items.of_session(self.actor, own, page.after, newest_first=page.newest_first)
+        return item_page(request, walk, page.after)
 
 
 class SubagentTurns(_OfSubagent):
@@ -123,10 +123,10 @@ class SubagentTurnItems(_OfSubagent):
 
     @extend_schema(operation_id="list_subagent_turn_items", parameters=PAGE, responses=SessionItemPage)
     def get(self, request: Request, session_id: str, subagent_id: str, turn_id: str) -> HttpResponseBase:
-        own, asked = self.own_session(session_id, subagent_id), cursor(request._request)
+        own, page = self.own_session(session_id, subagent_id), cursor(request._request)
         turn = sessions.turn(self.actor, own.key, turn_id)
-        walk = items.of_turn(self.actor, turn.key, newest_first=asked.newest_first)
-        return item_page(request, walk, asked.after)
+        walk = items.of_turn(self.actor, turn.key, newest_first=page.newest_first)
+        return item_page(request, walk, page.after)
 
 
 def _turn_json(row: StoredSession, subagent: StoredSubagent, turn: StoredTurn) -> JSON:
