@@ -16,6 +16,7 @@ from agents.loop.slots import Slot
 from agents.loop.spending import BudgetReached, ModelNames
 from agents.loop.tasks import Runner
 from agents.record.schemas.events import Event
+from agents.record.store import spending as stored_spending
 from agents.record.store.spending import Spender
 
 
@@ -47,7 +48,7 @@ def find(
     by itself."""
     checks_first = False
     try:
-        _check_budget(actor, agent, run)
+        spending.check(_spender(actor, agent, run), _names(run))
     except (BudgetReached, InvalidRequest):
         if not fails_later:
             raise
@@ -67,12 +68,15 @@ def find_for_turn(runner: Runner, actor: Actor, agent: int, run: Run, sent: Sent
         with find(runner, actor, agent, run, needs_caller=needs_caller, fails_later=fails_later) as place:
             yield place
         return
-    _check_budget(actor, agent, run)
+    spender = stored_spending.called_by(sent.call.parent, _spender(actor, agent, run))
+    spending.check(spender, _names(run))
     with runner.slots.beside(actor) as slot:
         yield Place(runner.owner, slot)
 
 
-def _check_budget(actor: Actor, agent: int | None, run: Run) -> None:
-    """Raise BudgetReached where nothing is left to spend, InvalidRequest where it cannot be counted."""
-    spender = Spender(actor.user_id, actor.key_id, agent, run.session, run.turn)
-    spending.check(spender, ModelNames(run.inference_model, run.model))
+def _spender(actor: Actor, agent: int | None, run: Run) -> Spender:
+    return Spender(actor.user_id, actor.key_id, agent, run.session, run.turn)
+
+
+def _names(run: Run) -> ModelNames:
+    return ModelNames(run.inference_model, run.model)

@@ -10,7 +10,7 @@ import os
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -32,13 +32,16 @@ CACHE_TTL_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Spender:
-    """Whose budgets an inference has to keep to. ``turn`` is None where none is stored."""
+    """Whose budgets an inference has to keep to. ``turn`` is None where none is stored. The turn of a sub-agent keeps
+    to those of the agent and the session at the top of its tree, too."""
 
     user: int | None = None
     api_key: int | None = None
     agent: int | None = None
     session: int | None = None
     turn: int | None = None
+    top_agent: int | None = None
+    top_session: int | None = None
 
 
 ANY = Spender(user=0, api_key=0, agent=0, session=0)
@@ -108,7 +111,7 @@ def applies(spender: Spender) -> bool:
             frozenset(kind for kind, exists in zip(BudgetTarget, row, strict=True) if exists),
         )
     targets = cached[1]
-    return bool(targets) and any(target in targets for target, key in _keys(spender).items() if key is not None)
+    return bool(targets) and any(target in targets for target, is_limited in _kinds(spender).items() if is_limited)
 
 
 def is_idle() -> bool:
@@ -116,22 +119,24 @@ def is_idle() -> bool:
     return _cache is not None and not _cache[1] and time.monotonic() - _cache[0] <= CACHE_TTL_S
 
 
-def _keys(spender: Spender) -> dict[BudgetTarget, int | None]:
+def _kinds(spender: Spender) -> dict[BudgetTarget, bool]:
+    """Return the kinds of budgets, each with whether one of it may limit this spender."""
     return {
-        BudgetTarget.SERVER: 0,
-        BudgetTarget.USER: spender.user,
-        BudgetTarget.API_KEY: spender.api_key,
-        BudgetTarget.AGENT: spender.agent,
-        BudgetTarget.SESSION: spender.session,
+        BudgetTarget.SERVER: True,
+        BudgetTarget.USER: spender.user is not None,
+        BudgetTarget.API_KEY: spender.api_key is not None,
+        BudgetTarget.AGENT: spender.agent is not None or spender.top_agent is not None,
+        BudgetTarget.SESSION: spender.session is not None or spender.top_session is not None,
     }
 
 
-_OF_SPENDER = "(target = 0 OR user_id = %s OR api_key_id = %s OR agent_id = %s OR session_id = %s)"
+_OF_SPENDER = "(target = 0 OR user_id = %s OR api_key_id = %s OR agent_id IN (%s, %s) OR session_id IN (%s, %s))"
 _WINDOWS = f"SELECT id, window_us FROM agents_budget WHERE period <> {BudgetPeriod.TURN.value} AND {_OF_SPENDER}"  # noqa: S608 - columns of ours
 
 
 def _values(spender: Spender) -> tuple[int | None, ...]:
-    return spender.user, spender.api_key, spender.agent, spender.session
+    agents, sessions = (spender.agent, spender.top_agent), (spender.session, spender.top_session)
+    return spender.user, spender.api_key, *agents, *sessions
 
 
 # --------------------------------------------------------------------------------------- adding
@@ -141,7 +146,11 @@ _ADD = (
     "ON CONFLICT (budget_id, until, stripe) DO UPDATE SET cost_nano = agents_budgetspend.cost_nano + "
     "excluded.cost_nano, tokens = agents_budgetspend.tokens + excluded.tokens"
 )
-_TURN = Select(Turn, "owner_id actor_key agent_id session_id", "id = %s")
+_TURN = (
+    "SELECT turn.owner_id, turn.actor_key, turn.agent_id, turn.session_id, top.agent_id, top.session_id "
+    "FROM agents_turn turn LEFT JOIN agents_agentcall call ON call.turn_id = turn.id "
+    "LEFT JOIN agents_turn top ON top.id = call.root_id WHERE turn.id = %s"
+)
 _OLD = "SELECT id FROM agents_budgetspend WHERE budget_id = %s AND until > 0 AND until <= %s"
 _latest_parts: dict[int, int] = {}
 """The end of the latest part that this process has added to, by budget with a window."""
@@ -149,11 +158,21 @@ _latest_parts: dict[int, int] = {}
 
 def of_turn(turn: int) -> Spender:
     """Return whose budgets a stored turn has to keep to."""
-    row = _TURN.first(turn)
+    with direct_cursor() as cursor:
+        cursor.execute(_TURN, [turn])
+        row = cursor.fetchone()
     if row is None:
         return Spender()
-    user, api_key, agent, session = row
-    return Spender(user, api_key, agent, session, turn)
+    user, api_key, agent, session, top_agent, top_session = row
+    return Spender(user, api_key, agent, session, turn, top_agent, top_session)
+
+
+def called_by(parent: int, spender: Spender) -> Spender:
+    """Return whose budgets a turn has to keep to that the turn ``parent`` is about to begin."""
+    caller = of_turn(parent)
+    top_session = caller.session if caller.top_session is None else caller.top_session
+    top_agent = caller.agent if caller.top_session is None else caller.top_agent
+    return replace(spender, top_agent=top_agent, top_session=top_session)
 
 
 def add_of_turn(turn: int, spent: Spending) -> None:

@@ -172,3 +172,27 @@ def test_dollars_need_a_price(caller: Caller, made: Any) -> None:
     stopped = talk.say("Hello")
     assert (stopped.status, stopped.json["error"]["code"]) == (400, "model_not_budgetable")
     assert "has no price" in stopped.json["error"]["message"]
+
+
+def _tokens(row: Any) -> int:
+    return int(row["usage"]["input_tokens"] + row["usage"]["output_tokens"])
+
+
+def test_sub_agents_spend_of_what_their_callers_have(caller: Caller, made: Any) -> None:
+    helper = Talk(caller, name="helper")
+    talk = Talk(caller, toolgroups=[{"name": "builtin::agents", "args": {"agents": [helper.agent]}}])
+    say = script('call helper {"input": "Hello"}', "then", "say Done.")
+    budget = made(session_id=talk.session, tokens=1_000_000)
+    assert talk.say(say).status == 200
+    [turn] = talk.turns()
+    found = caller.get(f"/v1/logs/turns?q=caller:{turn['turn_id']}").json["data"]
+    assert len(found) == 1
+    below = _tokens(found[0])
+    rows = caller.get(f"/v1/logs/turns?q=session:{talk.session}").json["data"]
+    own = sum(map(_tokens, rows))
+    assert spent(caller, budget) == own + below
+    caller.post(f"{PATH}/{budget['id']}", {"tokens": own + below + 1})
+    failed = talk.say(say)
+    assert (failed.status, failed.json["error"]["code"]) == (429, "budget_reached")
+    answer = talk.turns()[1]["steps"][1]["tool_responses"][0]["content"]
+    assert "of this session is reached" in answer
