@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from django.db import connection
+
 from agents.base import ids
 from agents.base.store.cursors import direct_cursor
 from agents.base.store.sql import Select, execute, execute_later
@@ -148,8 +150,8 @@ _ADD = (
 )
 _TURN = (
     "SELECT turn.owner_id, turn.actor_key, turn.agent_id, turn.session_id, top.agent_id, top.session_id "
-    "FROM agents_turn turn LEFT JOIN agents_agentcall call ON call.turn_id = turn.id "
-    "LEFT JOIN agents_turn top ON top.id = call.root_id WHERE turn.id = %s"
+    "FROM agents_turn turn LEFT JOIN agents_agentcall answered ON answered.turn_id = turn.id "
+    "LEFT JOIN agents_turn top ON top.id = answered.root_id WHERE turn.id = %s"
 )
 _OLD = "SELECT id FROM agents_budgetspend WHERE budget_id = %s AND until > 0 AND until <= %s"
 _latest_parts: dict[int, int] = {}
@@ -222,7 +224,7 @@ def _forget_old(budget: int, until: int, window_us: int) -> None:
     _latest_parts[budget] = until
     with direct_cursor() as cursor:
         # rows that another process deletes just now are left to it
-        locks = " FOR UPDATE SKIP LOCKED" if cursor.db.vendor == "postgresql" else ""
+        locks = " FOR UPDATE SKIP LOCKED" if connection.vendor == "postgresql" else ""
         cursor.execute(f"DELETE FROM agents_budgetspend WHERE id IN ({_OLD}{locks})", (budget, until - window_us))  # noqa: S608 - a text of ours
 
 

@@ -151,6 +151,9 @@ def test_whatever_the_server_asks_is_counted_for_its_user(
     grows()
     caller.post("/v1/inference/completion", {"model_id": model, "content": "Hello"})
     grows()
+    message = {"model": model, "max_tokens": 100, "messages": [user("Hello")]}
+    assert caller.post("/v1/messages", message).status == 200
+    grows()
     caller.post(f"{PATH}/{budget['id']}", {"tokens": 1})
     asking = [
         ("/v1/responses", {"model": model, "input": "Hello", "store": store}),
@@ -163,6 +166,10 @@ def test_whatever_the_server_asks_is_counted_for_its_user(
         refused(caller.post(path, body))
     for path, body in asking[:3]:
         refused(caller.post(path, {**body, "stream": True}))
+    for stream in (False, True):
+        answer = caller.post("/v1/messages", {**message, "stream": stream})
+        assert (answer.status, answer.json["error"]["type"]) == (429, "rate_limit_error")
+        assert answer.headers["x-should-retry"] == "false"
     assert spent(caller, budget) == seen
 
 
