@@ -25,6 +25,7 @@ PATHS = {
     "log_tools": ("/mcp",),
     "webhooks": ("/v1/webhook_endpoints", "/v1/webhook_event_types", "/webhooks/"),
     "subagents": (),
+    "budgets": ("/v1/budgets", "/budgets/"),
 }
 """Where each subject is reached."""
 COMMANDS = {"identity": "admin_link", "prices": "prices", "log_tools": "mcp"}

@@ -66,5 +66,5 @@ class Stage:
 
 
 def children(turn: int) -> Sequence[AgentCall]:
-    """What a turn has called, in order."""
-    return list(AgentCall.all_objects.filter(parent_id=turn).order_by("pk"))
+    """What a turn has called, in the order of its calls: those that run at once begin in any order."""
+    return list(AgentCall.all_objects.filter(parent_id=turn).order_by("step_id"))

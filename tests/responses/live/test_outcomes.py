@@ -387,7 +387,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"metadata": {"k": 1}}, "metadata"),
     ({"include": ["everything"]}, "include"),
     ({"truncation": "some"}, "truncation"),
-    ({"prompt": {"id": "pmpt_1"}}, "prompt"),
+    ({"prompt": "pmpt_1"}, "prompt"),
     ({"context_management": [{"type": "clear"}]}, "context_management"),
     ({"previous_response_id": "resp_x", "conversation": "conv_x"}, "previous_response_id"),
     ({"conversation": "x"}, "conv_"),

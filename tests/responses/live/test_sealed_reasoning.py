@@ -70,7 +70,9 @@ def test_it_is_understood_when_it_comes_back(client: OpenAI) -> None:
 @pytest.mark.parametrize("change", ["", "A", "\u00fc", "gAAAAABforeign=="])
 def test_a_seal_that_is_none_says_nothing_and_hurts_nobody(client: OpenAI, change: str) -> None:
     kept = reasoning(client.responses.create(model=MODEL, input=THOUGHT, include=SEALED, store=False))
-    forged = change + kept["encrypted_content"][len(change) :] if len(change) == 1 else change
+    sealed = kept["encrypted_content"]
+    first = "B" if change == "A" == sealed[0] else change  # a seal may begin like that by chance
+    forged = first + sealed[1:] if len(change) == 1 else change
     found = sent_back(client, {**kept, "encrypted_content": forged})
     assert not found.get("content")
     assert found.get("encrypted_content", "") == forged
