@@ -67,6 +67,7 @@ UNSAID = {
     r"takes texts, not tokens|^model: |^provider_id: |have no embedding here": "depends on what the server has",
     r"more than half of": "a number that depends on another",
     r"^filters\b": "a filter is read by hand, so that one refusal names the place in it",
+    r"budget": "limits and targets that go together; and a budget that was made before is reached",
     r"^tool_choice: |two tools named": "tools of the same request, their names and a choice among them",
     r"^thread: ": "a field that is known to be refused in the words that its clients understand",
     r"grammar|not a regular expression": "a grammar has a grammar",
