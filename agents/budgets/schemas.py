@@ -15,9 +15,10 @@ TARGETS = ("user", "api_key_id", "agent_id", "session_id")
 
 Dollars = Annotated[
     Decimal,
-    Field(gt=0, le=1_000_000_000, decimal_places=9, allow_inf_nan=False),
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": 1_000_000_000}),
+    Field(ge=Decimal(1) / NANO, le=1_000_000_000, allow_inf_nan=False),
+    WithJsonSchema({"type": "number", "minimum": 1 / NANO, "maximum": 1_000_000_000}),
 ]
+"""Counted in billionths: what is less than one is left out."""
 Tokens = Annotated[int, Field(ge=1, le=2**53 - 1)]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)]
 Period = Literal["turn", "total", "window"]
