@@ -6,12 +6,8 @@ from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from agents.base import ids
 from agents.base.api.cursors import CURSOR_PARAMETERS, cursor
 from agents.base.api.views import ApiView, answer
-from agents.base.errors import InvalidRequest
-from agents.base.store.keyset import Bounds, Cursor
-from agents.budgets.changes import changed_limits, new_budget
 from agents.budgets.schemas import (
     NANO,
     BudgetDeleted,
@@ -20,6 +16,7 @@ from agents.budgets.schemas import (
     CreateBudget,
     UpdateBudget,
 )
+from agents.budgets.store import changed_limits, new_budget
 from agents.record.models.choices import BudgetPeriod, BudgetTarget
 from agents.record.store import budgets
 from agents.record.store.budgets import BudgetRecord
@@ -56,7 +53,7 @@ class Budgets(ApiView):
 
     @extend_schema(operation_id="list_budgets", parameters=CURSOR_PARAMETERS, responses=BudgetList)
     def get(self, request: Request) -> HttpResponseBase:
-        records, has_more = budgets.page(self.actor, bounds(cursor(request._request)))
+        records, has_more = budgets.page(self.actor, cursor(request._request))
         data = [budget_object(record) for record in records]
         first, last = (data[0].id, data[-1].id) if data else (None, None)
         return answer(BudgetList(data=data, first_id=first, last_id=last, has_more=has_more))
@@ -85,15 +82,3 @@ class BudgetDetail(ApiView):
         """Delete a budget: what it has stopped may go on."""
         budgets.delete(self.actor, budget_id)
         return answer(BudgetDeleted(id=budget_id))
-
-
-def bounds(place: Cursor) -> Bounds:
-    """Return a page of budgets. Raises InvalidRequest for an id that is none of a budget."""
-    return Bounds(_edge(place.after, "after"), _edge(place.before, "before"), place.limit, place.newest_first)
-
-
-def _edge(public_id: str, param: str) -> int | None:
-    key = ids.parse_openai(ids.Kind.BUDGET, public_id) if public_id else None
-    if public_id and key is None:
-        raise InvalidRequest(f"{param}: not the id of a budget.", param=param)
-    return key

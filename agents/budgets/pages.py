@@ -17,9 +17,8 @@ from pydantic import BaseModel, ValidationError
 from agents.base.access import Actor, require
 from agents.base.api.cursors import cursor
 from agents.base.errors import AgentsError, InvalidRequest
-from agents.budgets.api import bounds
-from agents.budgets.changes import changed_limits, new_budget
 from agents.budgets.schemas import NANO, CreateBudget, UpdateBudget
+from agents.budgets.store import changed_limits, new_budget
 from agents.record.models.choices import BudgetPeriod, BudgetTarget
 from agents.record.store import budgets
 from agents.record.store.budgets import BudgetRecord
@@ -78,7 +77,7 @@ def budget_list(request: PageRequest) -> HttpResponse:
 
 
 def _list(request: PageRequest, *, error: AgentsError | None = None, status: int = 200) -> HttpResponse:
-    records, has_more = budgets.page(request.actor, bounds(cursor(request, PAGE_SIZE)))
+    records, has_more = budgets.page(request.actor, cursor(request, PAGE_SIZE))
     sent_values = request.POST if error else request.GET
     context = {
         "rows": [_row(record) for record in records],

@@ -9,8 +9,7 @@ import pytest
 from django.test import Client
 
 from agents.base import ids
-from agents.base.access import ACTIONS, Actor
-from agents.base.store import keys
+from agents.base.access import Actor
 from agents.record.schemas.agents import AgentConfig
 from agents.record.store import agents, budgets, spending
 from agents.record.store.spending import Spender, Spending
@@ -28,12 +27,11 @@ def _serving() -> Iterator[None]:
 
 
 @pytest.fixture
-def ask_as(transactional_db: None) -> Callable[[Actor], Ask]:
+def ask_as(client_of: Callable[[Actor], Client]) -> Callable[[Actor], Ask]:
     """Someone who asks with a key of theirs."""
 
     def with_key(actor: Actor) -> Ask:
-        _, secret = keys.create(actor, name="all", actions=sorted(ACTIONS))
-        client = Client(headers={"Authorization": f"Bearer {secret}"}, raise_request_exception=False)
+        client = client_of(actor)
 
         def ask(method: str, path: str = "", body: Any = None) -> Any:
             return getattr(client, method)(PATH + path, body, content_type="application/json")

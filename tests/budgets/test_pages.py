@@ -11,7 +11,7 @@ from django.test import Client
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.models.people import User
-from agents.base.store.keyset import Bounds
+from agents.base.store.keyset import Cursor
 from agents.record.models.choices import BudgetPeriod, BudgetTarget
 from agents.record.schemas.agents import AgentConfig
 from agents.record.store import agents, budgets, spending
@@ -40,7 +40,7 @@ def browser(actor: Actor) -> Client:
 
 
 def stored(actor: Actor) -> list[budgets.BudgetRecord]:
-    return budgets.page(actor, Bounds(None, None, 10, True))[0]
+    return budgets.page(actor, Cursor())[0]
 
 
 def test_a_budget_is_made_on_the_page(owner: Actor) -> None:

@@ -9,8 +9,7 @@ import pytest
 from django.test import Client
 
 from agents.base import ids
-from agents.base.access import ACTIONS, Actor
-from agents.base.store import keys
+from agents.base.access import Actor
 from agents.webhooks.models import WebhookDelivery, WebhookEndpoint
 from agents.webhooks.store import endpoints
 from agents.webhooks.store.endpoints import MAX_ENDPOINTS
@@ -31,12 +30,11 @@ def _serving() -> Iterator[None]:
 
 
 @pytest.fixture
-def ask_as(transactional_db: None) -> Callable[[Actor], Ask]:
+def ask_as(client_of: Callable[[Actor], Client]) -> Callable[[Actor], Ask]:
     """Someone who asks with a key of theirs."""
 
     def with_key(actor: Actor) -> Ask:
-        _, secret = keys.create(actor, name="all", actions=sorted(ACTIONS))
-        client = Client(headers={"Authorization": f"Bearer {secret}"}, raise_request_exception=False)
+        client = client_of(actor)
 
         def ask(method: str, path: str = "", body: Any = None) -> Any:
             return getattr(client, method)(PATH + path, body, content_type="application/json")

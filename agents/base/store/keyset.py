@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from agents.base import ids
+from agents.base.errors import InvalidRequest
 from agents.base.store import portions
 from agents.base.store.portions import Sized
 
@@ -31,6 +33,20 @@ class Bounds:
     before: int | None
     limit: int
     newest_first: bool
+
+
+def bounds(kind: ids.Kind, cursor: Cursor, what: str = "one that is listed") -> Bounds:
+    """Return a page by keys of this kind of a list of OpenAI's API. Raises InvalidRequest for an id of another kind,
+    which is not that of ``what``."""
+    after, before = _edge(kind, cursor.after, "after", what), _edge(kind, cursor.before, "before", what)
+    return Bounds(after, before, cursor.limit, cursor.newest_first)
+
+
+def _edge(kind: ids.Kind, public_id: str, param: str, what: str) -> int | None:
+    key = ids.parse_openai(kind, public_id) if public_id else None
+    if public_id and key is None:
+        raise InvalidRequest(f"{param}: not the id of {what}.", param=param)
+    return key
 
 
 def cut(sized: list[Sized[K]], bounds: Bounds, has_more: bool) -> tuple[list[Sized[K]], bool]:

@@ -18,7 +18,7 @@ from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest, NotFound
 from agents.base.models.fields import storable
 from agents.base.store import keyset, scopes
-from agents.base.store.keyset import Bounds, Cursor
+from agents.base.store.keyset import Cursor
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us, us_or_none
 from agents.knowledge.models.files import File, FileBlock
@@ -157,7 +157,7 @@ def listing(actor: Actor, cursor: Cursor, *, purpose: str = "") -> tuple[list[Fi
     rows = visible(actor)
     if purpose:
         rows = rows.filter(purpose=purpose)
-    bounds = Bounds(_edge(cursor.after, "after"), _edge(cursor.before, "before"), cursor.limit, cursor.newest_first)
+    bounds = keyset.bounds(ids.Kind.FILE, cursor, "a file")
     page, has_more = keyset.page(rows, bounds, *_COLUMNS)
     return [_record(row) for row in page], has_more
 
@@ -181,13 +181,6 @@ def _key(public: str) -> int:
     key = ids.parse_openai(ids.Kind.FILE, public)
     if key is None:
         raise missing(public)
-    return key
-
-
-def _edge(public: str, param: str) -> int | None:
-    key = ids.parse_openai(ids.Kind.FILE, public) if public else None
-    if public and key is None:
-        raise InvalidRequest(f"{param}: not the id of a file.", param=param)
     return key
 
 

@@ -12,7 +12,7 @@ from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest, NotFound
 from agents.base.store import keyset, scopes
-from agents.base.store.keyset import Bounds, Cursor
+from agents.base.store.keyset import Cursor
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
 from agents.knowledge.models.vector_dbs import VectorDB, VectorDocument
@@ -134,7 +134,7 @@ def listing(actor: Actor, cursor: Cursor) -> tuple[list[StoreRecord], bool]:
     """A page of stores, and whether there are more behind it. Raises InvalidRequest for a cursor that is no
     store's id."""
     rows = VectorDB.objects.visible_to(actor).filter(is_store=True)
-    bounds = Bounds(_edge(cursor.after, "after"), _edge(cursor.before, "before"), cursor.limit, cursor.newest_first)
+    bounds = keyset.bounds(ids.Kind.VECTOR_STORE, cursor, "a vector store")
     page, has_more = keyset.page(rows, bounds, *_COLUMNS)
     return _records(page), has_more
 
@@ -157,10 +157,3 @@ def document_counts(condition: Q, column: str) -> tuple[dict[int, dict[str, int]
         counts.setdefault(key, {})[status] = count
         usage[key] = usage.get(key, 0) + size
     return counts, usage
-
-
-def _edge(public: str, param: str) -> int | None:
-    key = ids.parse_openai(ids.Kind.VECTOR_STORE, public) if public else None
-    if public and key is None:
-        raise InvalidRequest(f"{param}: not the id of a vector store.", param=param)
-    return key

@@ -12,7 +12,7 @@ from agents.base.access import Action, Actor, require, require_admin
 from agents.base.errors import InvalidRequest, NotFound
 from agents.base.models.people import ApiKey, User
 from agents.base.store import keyset, scopes
-from agents.base.store.keyset import Bounds
+from agents.base.store.keyset import Cursor
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
 from agents.record.models.agents import Agent, Session
@@ -192,10 +192,11 @@ def get(actor: Actor, public_id: str, action: Action = "read") -> BudgetRecord:
     return _records(actor, [_row(actor, public_id, action).pk])[0]
 
 
-def page(actor: Actor, bounds: Bounds) -> tuple[list[BudgetRecord], bool]:
+def page(actor: Actor, cursor: Cursor) -> tuple[list[BudgetRecord], bool]:
     """Return a page of the budgets that an actor may see, and whether more follow: one's own, those that limit oneself,
-    one's keys, or agents and sessions that one may see; all for an admin."""
-    rows, has_more = keyset.page(_visible(actor), bounds, "pk")
+    one's keys, or agents and sessions that one may see; all for an admin. Raises InvalidRequest for an id that is none
+    of a budget."""
+    rows, has_more = keyset.page(_visible(actor), keyset.bounds(ids.Kind.BUDGET, cursor, "a budget"), "pk")
     return _records(actor, [key for (key,) in rows]), has_more
 
 

@@ -20,6 +20,7 @@ from agents.base import ids
 from agents.base.store.cursors import direct_cursor
 from agents.base.store.sql import Select, execute, execute_later
 from agents.base.store.writer import writer
+from agents.record.models.budgets import Budget
 from agents.record.models.choices import BudgetPeriod, BudgetTarget
 from agents.record.models.turns import Turn
 from agents.record.schemas.content import Usage
@@ -133,7 +134,7 @@ def _kinds(spender: Spender) -> dict[BudgetTarget, bool]:
 
 
 _OF_SPENDER = "(target = 0 OR user_id = %s OR api_key_id = %s OR agent_id IN (%s, %s) OR session_id IN (%s, %s))"
-_WINDOWS = f"SELECT id, window_us FROM agents_budget WHERE period <> {BudgetPeriod.TURN.value} AND {_OF_SPENDER}"  # noqa: S608 - columns of ours
+_COUNTED = Select(Budget, "id window_us", f"period <> %s AND {_OF_SPENDER}")
 
 
 def _values(spender: Spender) -> tuple[int | None, ...]:
@@ -153,7 +154,10 @@ _TURN = (
     "FROM agents_turn turn LEFT JOIN agents_agentcall answered ON answered.turn_id = turn.id "
     "LEFT JOIN agents_turn top ON top.id = answered.root_id WHERE turn.id = %s"
 )
-_OLD = "SELECT id FROM agents_budgetspend WHERE budget_id = %s AND until > 0 AND until <= %s"
+_DELETE_OLD = (
+    "DELETE FROM agents_budgetspend WHERE id IN "
+    "(SELECT id FROM agents_budgetspend WHERE budget_id = %s AND until > 0 AND until <= %s{locks})"
+)
 _latest_parts: dict[int, int] = {}
 """The end of the latest part that this process has added to, by budget with a window."""
 
@@ -203,10 +207,7 @@ def delete(budget: int) -> None:
 
 def _add(spender: Spender, spent: Spending) -> None:
     now = ids.now_us()
-    with direct_cursor() as cursor:
-        cursor.execute(_WINDOWS, _values(spender))
-        budgets = cursor.fetchall()
-    for budget, window_us in budgets:
+    for budget, window_us in _COUNTED.all(BudgetPeriod.TURN.value, *_values(spender)):
         until = 0
         if window_us is not None:
             length = window_us // PARTS
@@ -222,10 +223,9 @@ def _forget_old(budget: int, until: int, window_us: int) -> None:
     if len(_latest_parts) > MAX_REMEMBERED:
         _latest_parts.clear()
     _latest_parts[budget] = until
-    with direct_cursor() as cursor:
-        # rows that another process deletes just now are left to it
-        locks = " FOR UPDATE SKIP LOCKED" if connection.vendor == "postgresql" else ""
-        cursor.execute(f"DELETE FROM agents_budgetspend WHERE id IN ({_OLD}{locks})", (budget, until - window_us))  # noqa: S608 - a text of ours
+    # rows that another process deletes just now are left to it
+    locks = " FOR UPDATE SKIP LOCKED" if connection.features.has_select_for_update_skip_locked else ""
+    execute_later(_DELETE_OLD.replace("{locks}", locks), budget, until - window_us)
 
 
 @cache
@@ -237,11 +237,12 @@ def _stripe() -> int:
 # ------------------------------------------------------------------------------------- checking
 
 _STATES = (
-    "SELECT id, name, target, period, window_us, limit_nano, limit_tokens, "
-    "(SELECT COALESCE(SUM(cost_nano), 0) FROM agents_budgetspend s WHERE s.budget_id = b.id AND s.until {since}), "
-    "(SELECT COALESCE(SUM(tokens), 0) FROM agents_budgetspend s WHERE s.budget_id = b.id AND s.until {since}) "
-    "FROM agents_budget b WHERE {where} ORDER BY target, id"
-).replace("{since}", ">= COALESCE(%s - window_us, 0)")
+    "SELECT b.id, name, target, period, window_us, limit_nano, limit_tokens, "
+    "COALESCE(SUM(spend.cost_nano), 0), COALESCE(SUM(spend.tokens), 0) "
+    "FROM agents_budget b LEFT JOIN agents_budgetspend spend "
+    "ON spend.budget_id = b.id AND spend.until >= COALESCE(%s - window_us, 0) "
+    "WHERE {where} GROUP BY b.id ORDER BY target, b.id"
+)
 _SPENT_BY_TURN = Select(Turn, "cost_nano input_tokens output_tokens", "id = %s")
 
 
@@ -261,13 +262,12 @@ def states_of(budgets: Sequence[int]) -> dict[int, BudgetState]:
     if not budgets:
         return {}
     marks = ", ".join(["%s"] * len(budgets))
-    return {state.key: state for state in _read_states(f"id IN ({marks})", budgets, Spending())}
+    return {state.key: state for state in _read_states(f"b.id IN ({marks})", budgets, Spending())}
 
 
 def _read_states(where: str, values: Sequence[int | None], spent_by_turn: Spending) -> list[BudgetState]:
-    now = ids.now_us()
     with direct_cursor() as cursor:
-        cursor.execute(_STATES.replace("{where}", where), [now, now, *values])
+        cursor.execute(_STATES.replace("{where}", where), [ids.now_us(), *values])
         rows = cursor.fetchall()
     return [_state(row, spent_by_turn) for row in rows]
 

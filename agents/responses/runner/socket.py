@@ -14,6 +14,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -135,12 +136,7 @@ class ResponseSocket:
     async def _work(self, lane: _Lane) -> None:
         while lane.waiting:
             message = lane.waiting.pop(0)
-            try:
-                await self._answer(lane, message)
-            except AgentsError as error:
-                await self._refuse(lane, message, error)
-            except Exception as error:  # noqa: BLE001 - an edge of ours: one request fails, the socket stays
-                await self._refuse(lane, message, _unexpected(error))
+            await _attempt(self._answer(lane, message), partial(self._refuse, lane, message))
 
     async def _refuse(self, lane: _Lane, message: Mapping[str, Any], error: AgentsError) -> None:
         """Tell of a request that failed. What it was to go on from is forgotten, as clients expect."""
@@ -234,12 +230,7 @@ class ResponseSocket:
 
     async def _steer(self, message: dict[str, Any]) -> None:
         async with self._steering:
-            try:
-                await self._accept(message)
-            except AgentsError as error:
-                await self._refuse_steer(message, error)
-            except Exception as error:  # noqa: BLE001 - an edge of ours: one message fails, the socket stays
-                await self._refuse_steer(message, _unexpected(error))
+            await _attempt(self._accept(message), partial(self._refuse_steer, message))
 
     async def _accept(self, message: dict[str, Any]) -> None:
         """Take what a client says to a response. Raises NotSteered."""
@@ -348,6 +339,16 @@ def _failed(steer: dict[str, Any], error: AgentsError, stream: SocketStream | No
     if stream is not None:
         return stream.note("response.steer.failed", fields)[0]
     return msgspec.json.encode({"type": "response.steer.failed", **fields, "sequence_number": 0})
+
+
+async def _attempt(work: Awaitable[None], refuse: Callable[[AgentsError], Awaitable[None]]) -> None:
+    """Do what a message asks for, or tell why not: whatever fails, the socket stays."""
+    try:
+        await work
+    except AgentsError as error:
+        await refuse(error)
+    except Exception as error:  # noqa: BLE001 - an edge of ours: one message fails, the socket stays
+        await refuse(_unexpected(error))
 
 
 def _unexpected(error: Exception) -> AgentsError:

@@ -12,7 +12,7 @@ from agents.base import ids
 from agents.base.access import Action, Actor, require
 from agents.base.errors import Conflict, InvalidRequest, NotFound
 from agents.base.store import keyset, scopes
-from agents.base.store.keyset import Bounds, Cursor
+from agents.base.store.keyset import Cursor
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
 from agents.responses.models import Prompt, PromptVersion
@@ -74,7 +74,7 @@ def versions(actor: Actor, public_id: str) -> list[PromptRecord]:
 def page(actor: Actor, cursor: Cursor) -> tuple[list[PromptRecord], bool]:
     """Return the default versions of a page of prompts, and whether more follow. Raises InvalidRequest for an id that
     is none."""
-    bounds = Bounds(_edge(cursor.after, "after"), _edge(cursor.before, "before"), cursor.limit, cursor.newest_first)
+    bounds = keyset.bounds(ids.Kind.PROMPT, cursor)
     keys, has_more = keyset.page(Prompt.objects.visible_to(actor), bounds, "pk")
     rows = {row.pk: row for row in Prompt.objects.unscoped("ids checked").filter(pk__in=[key for (key,) in keys])}
     texts = {
@@ -160,13 +160,6 @@ def _row(actor: Actor, public_id: str, action: Action) -> Any:
 def _no_version(public_id: str, version: int) -> NotFound:
     message = f"Prompt '{public_id[:80]}' has no version {version}."
     return NotFound(message, param="version", code="prompt_version_not_found")
-
-
-def _edge(public_id: str, param: str) -> int | None:
-    key = ids.parse_openai(ids.Kind.PROMPT, public_id) if public_id else None
-    if public_id and key is None:
-        raise InvalidRequest(f"{param}: not the id of one that is listed.", param=param)
-    return key
 
 
 def _record(row: Any, revision: Any) -> PromptRecord:

@@ -61,7 +61,7 @@ def page(endpoint: EndpointRecord, cursor: Cursor) -> tuple[list[DeliveryRecord]
     """Return a page of the deliveries to an endpoint that the actor was let into, and whether more follow. Raises
     InvalidRequest for an id that is none."""
     rows = WebhookDelivery.objects.filter(endpoint_id=endpoint.key)
-    found, has_more = keyset.page(rows, endpoints.bounds(ids.Kind.WEBHOOK_DELIVERY, cursor), *_COLUMNS)
+    found, has_more = keyset.page(rows, keyset.bounds(ids.Kind.WEBHOOK_DELIVERY, cursor), *_COLUMNS)
     return [_record(*row) for row in found], has_more
 
 

@@ -14,7 +14,7 @@ from agents.base import ids, redaction
 from agents.base.access import Action, Actor, require
 from agents.base.errors import InvalidRequest, NotFound
 from agents.base.store import keyset, scopes, sealed
-from agents.base.store.keyset import Bounds, Cursor
+from agents.base.store.keyset import Cursor
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us, us_or_none
 from agents.webhooks.models import WebhookEndpoint
@@ -103,7 +103,7 @@ def get(actor: Actor, public_id: str, action: Action = "read") -> EndpointRecord
 
 def page(actor: Actor, cursor: Cursor) -> tuple[list[EndpointRecord], bool]:
     """Return a page of the actor's endpoints, and whether more follow. Raises InvalidRequest for an id that is none."""
-    rows, has_more = keyset.page(_own(actor, "read"), bounds(ids.Kind.WEBHOOK_ENDPOINT, cursor), "pk")
+    rows, has_more = keyset.page(_own(actor, "read"), keyset.bounds(ids.Kind.WEBHOOK_ENDPOINT, cursor), "pk")
     found = {row.pk: row for row in _all().filter(pk__in=[key for (key,) in rows])}
     return [_record(found[key]) for (key,) in rows if key in found], has_more
 
@@ -167,19 +167,6 @@ def secrets_of(key: int, sealed_secrets: str, old_until: int | None, now_us: int
     secrets = sealed.unseal(_context(key), sealed_secrets) or {}
     names = ("secret", "old") if old_until is not None and now_us < old_until else ("secret",)
     return [secrets[name] for name in names if secrets.get(name)]
-
-
-def bounds(kind: ids.Kind, cursor: Cursor) -> Bounds:
-    """Return a page by keys of this kind. Raises InvalidRequest for an id of another."""
-    after, before = _edge(kind, cursor.after, "after"), _edge(kind, cursor.before, "before")
-    return Bounds(after, before, cursor.limit, cursor.newest_first)
-
-
-def _edge(kind: ids.Kind, public_id: str, param: str) -> int | None:
-    key = ids.parse_openai(kind, public_id) if public_id else None
-    if public_id and key is None:
-        raise InvalidRequest(f"{param}: not the id of one that is listed.", param=param)
-    return key
 
 
 def _new_secret() -> str:

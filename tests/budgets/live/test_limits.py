@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from openai import OpenAI, RateLimitError
 
-from agents.record.store.spending import CACHE_TTL_S
 from tests.support.live.caller import Caller, Talk, answer_to, script, tool, user
 from tests.support.live.held_model import HeldModel
+from tests.support.live.process import ServerProcess, running
 
 pytestmark = pytest.mark.server
 
 PATH = "/v1/budgets"
-SERVERS = int(os.environ.get("TEST_SERVERS", "1"))
 LOOKUP = tool("lookup", "key")
 CALL = 'call lookup {"key": "a"}'
 WEATHER = script('call get_weather {"city": "Bern"}', "then", "say Sunny.")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, data: Path, held: HeldModel) -> Iterator[ServerProcess]:
+    """One server: of several, the others take notice of the first budget of a kind within a second (`test_two_servers`
+    waits for them)."""
+    with running(tmp_path_factory.mktemp("one"), held.environment, data=data) as process:
+        yield process
 
 
 @pytest.fixture
@@ -30,15 +36,13 @@ def talk(caller: Caller) -> Talk:
 
 @pytest.fixture
 def made(caller: Caller) -> Iterator[Any]:
-    """Makes budgets, which are gone after the test: others share the server."""
+    """Makes budgets, which are gone after the test: the others share the server."""
     ids: list[str] = []
 
     def make(**fields: Any) -> Any:
         answer = caller.post(PATH, fields)
         assert answer.status == 200, answer.body
         ids.append(answer.json["id"])
-        if SERVERS > 1:
-            time.sleep(CACHE_TTL_S + 0.2)  # the others take notice of the first budget of a kind within a second
         return answer.json
 
     yield make

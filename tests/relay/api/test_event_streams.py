@@ -71,8 +71,8 @@ def test_what_is_refused_at_once_is_no_stream() -> None:
 
 
 def test_what_fails_later_is_the_last_frame() -> None:
-    request = RequestFactory().post("/v1/chat/completions")
-    request.request_id = "r1"  # type: ignore[attr-defined]  # ours
+    request: Any = RequestFactory().post("/v1/chat/completions")
+    request.request_id = "r1"
 
     async def main() -> list[bytes]:
         return await parts(await event_stream(Source(b"{}", FAULT).events(), request))

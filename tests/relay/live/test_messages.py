@@ -13,8 +13,9 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic, beta_tool
 from pydantic import BaseModel
 
+from tests.relay.live.conftest import logged
 from tests.support.live.caller import Caller, Talk, script, tool
-from tests.support.live.process import ServerProcess, eventually
+from tests.support.live.process import ServerProcess
 from tests.support.model_lab import ModelLab
 
 pytestmark = pytest.mark.server
@@ -28,19 +29,14 @@ PIXEL = "iVBORw0KGgo="
 
 
 @pytest.fixture
-def client(guarded: ServerProcess) -> Iterator[Anthropic]:
-    with Anthropic(base_url=guarded.base, api_key="none", max_retries=0) as client:
-        yield client
-
-
-@pytest.fixture
 def caller(guarded: ServerProcess) -> Caller:
     return Caller(guarded.port)
 
 
 @pytest.fixture
-def question() -> str:
-    return f"question {uuid.uuid4()}"
+def client(guarded: ServerProcess) -> Iterator[Anthropic]:
+    with Anthropic(base_url=guarded.base, api_key="none", max_retries=0) as client:
+        yield client
 
 
 def user(content: Any) -> Any:
@@ -69,16 +65,6 @@ def told(*chunks: Any) -> str:
 
 
 STOPPED = {"delta": {}, "finish_reason": "stop"}
-
-
-def logged(caller: Caller, question: str) -> dict[str, Any]:
-    """The call with this question, once it is in the log."""
-
-    def look() -> dict[str, Any]:
-        rows = caller.get("/v1/chat/completions?limit=100").json["data"]
-        return next((row for row in rows if question in str(row["input_messages"])), {})
-
-    return eventually(look)
 
 
 # ------------------------------------------------------------------------------------------- messages
@@ -174,10 +160,10 @@ def test_the_asynchronous_and_the_beta_client_work_too(guarded: ServerProcess, c
 
     whole, final = asyncio.run(main())
     assert (whole.content[0].text, final.content[0].text) == ("One.", "Two.")
-    beta = client.beta.messages.create(
+    beta: Any = client.beta.messages.create(
         model="scripted/fast", max_tokens=100, messages=[user(script("say Three."))], betas=["context-1m-2025-08-07"]
     )
-    assert beta.content[0].text == "Three."  # type: ignore[union-attr]  # it is a text
+    assert beta.content[0].text == "Three."
 
 
 def test_cached_tokens_are_counted_apart(client: Anthropic) -> None:
@@ -243,9 +229,9 @@ def test_the_clients_own_helpers_work(client: Anthropic) -> None:
         tools=[get_weather],
         messages=[user(script('call get_weather {"city": "Bern"}', "then", "say So it is."))],
     )
-    messages = list(runner)
+    messages: list[Any] = list(runner)
     assert [message.stop_reason for message in messages] == ["tool_use", "end_turn"]
-    assert messages[-1].content[0].text == "So it is."  # type: ignore[union-attr]  # it is a text
+    assert messages[-1].content[0].text == "So it is."
 
 
 # ------------------------------------------------------------------------------------------- thoughts
@@ -445,7 +431,8 @@ def test_texts_images_and_documents_are_handed_on(client: Anthropic, lab: ModelL
 def test_what_is_not_taken_is_refused_by_its_name(client: Anthropic, block: Any, word: str) -> None:
     with pytest.raises(anthropic.BadRequestError, match=word) as caught:
         ask(client, user([block]))
-    assert caught.value.body["error"]["type"] == "invalid_request_error"  # type: ignore[index]  # JSON
+    body: Any = caught.value.body
+    assert body["error"]["type"] == "invalid_request_error"
     assert "messages.0" in str(caught.value)
 
 
@@ -497,7 +484,8 @@ def test_a_refusal_is_told_in_anthropics_words(client: Anthropic, caller: Caller
     for stream in (False, True):
         with pytest.raises(anthropic.BadRequestError, match="too hot") as caught:
             ask(client, f"{question} {stream}", model="lab/strict", stream=stream)
-        assert caught.value.body["type"] == "error"  # type: ignore[index]  # JSON
+        body: Any = caught.value.body
+        assert body["type"] == "error"
         assert caught.value.request_id
         assert logged(caller, f"{question} {stream}")["status"] == "failed"
     for line, kind in (

@@ -1,4 +1,4 @@
-"""Turns requests for budgets, of the API and of the page, into what is stored."""
+"""Reads what requests for budgets, of the API and of the page, name, and turns them into what is stored."""
 
 from __future__ import annotations
 
