@@ -112,13 +112,17 @@ def usage_json(usage: Usage) -> dict[str, JSON]:
 def usage_of(completion: Mapping[str, JSON]) -> Usage:
     """Parse the token counts of a completion; zeros where they are missing or invalid."""
     counts = completion.get("usage")
-    return Usage(input_tokens=_count(counts, "prompt_tokens"), output_tokens=_count(counts, "completion_tokens"))
+    read, written = _count(counts, "prompt_tokens"), _count(counts, "completion_tokens")
+    return Usage(
+        input_tokens=read,
+        output_tokens=written,
+        cached_tokens=min(_detail(counts, "prompt_tokens_details", "cached_tokens"), read),
+        reasoning_tokens=min(_detail(counts, "completion_tokens_details", "reasoning_tokens"), written),
+    )
 
 
-def cached_tokens_of(completion: Mapping[str, JSON]) -> int:
-    """Return how many of a completion's input tokens were read from a cache."""
-    counts = completion.get("usage")
-    return _count(counts.get("prompt_tokens_details") if isinstance(counts, dict) else None, "cached_tokens")
+def _detail(counts: JSON, details: str, name: str) -> int:
+    return _count(counts.get(details) if isinstance(counts, dict) else None, name)
 
 
 def _count(counts: JSON, name: str) -> int:

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from agents.base.schemas.wire import JSON
-from agents.relay.wire.chat_completions import cached_tokens_of, usage_of
+from agents.relay.wire.chat_completions import usage_of
 from agents.relay.wire.message_texts import signature
 
 Event = dict[str, JSON]
@@ -246,10 +246,10 @@ class MessageStream:
 
 def usage_json(completion: Mapping[str, JSON]) -> Event:
     """Return the token counts of a completion, those read from a cache apart."""
-    usage, cached = usage_of(completion), cached_tokens_of(completion)
+    usage = usage_of(completion)
     return {
-        "input_tokens": max(usage.input_tokens - cached, 0),
+        "input_tokens": usage.input_tokens - usage.cached_tokens,
         "output_tokens": usage.output_tokens,
         "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": cached,
+        "cache_read_input_tokens": usage.cached_tokens,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from openai import OpenAI, RateLimitError
 from tests.support.live.caller import Caller, Talk, answer_to, script, tool, user
 from tests.support.live.held_model import HeldModel
 from tests.support.live.process import ServerProcess, running
+from tests.support.model_lab import ModelLab
 
 pytestmark = pytest.mark.server
 
@@ -22,10 +24,17 @@ WEATHER = script('call get_weather {"city": "Bern"}', "then", "say Sunny.")
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, data: Path, held: HeldModel) -> Iterator[ServerProcess]:
+def server(
+    tmp_path_factory: pytest.TempPathFactory, data: Path, held: HeldModel, lab: ModelLab
+) -> Iterator[ServerProcess]:
     """One server: of several, the others take notice of the first budget of a kind within a second (`test_two_servers`
     waits for them)."""
-    with running(tmp_path_factory.mktemp("one"), held.environment, data=data) as process:
+    endpoints = {"held": {"base_url": held.url}, "lab": {"base_url": lab.url}}
+    environment = {"MODEL_ENDPOINTS": json.dumps(endpoints), "DEFAULT_ENDPOINT": "scripted"}
+    with running(tmp_path_factory.mktemp("one"), environment, data=data) as process:
+        prices = process.folder / "prices.json"
+        prices.write_text(json.dumps([{"model": "told", "input": 1000, "cached": 100, "output": 0}]))
+        process.manage("prices", str(prices))
         yield process
 
 
@@ -189,6 +198,16 @@ def test_dollars_need_a_price(caller: Caller, made: Any) -> None:
     stopped = talk.say("Hello")
     assert (stopped.status, stopped.json["error"]["code"]) == (400, "model_not_budgetable")
     assert "has no price" in stopped.json["error"]["message"]
+
+
+def test_what_a_completion_read_from_a_cache_costs_less(caller: Caller, made: Any) -> None:
+    budget = made(user="local", usd=1)
+    usage = {"prompt_tokens": 30, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 20}}
+    question = json.dumps([{"choices": [{"index": 0, "delta": {"content": "Hi."}}]}, {"choices": [], "usage": usage}])
+    answer = caller.post("/v1/chat/completions", {"model": "lab/told", "messages": [user(question)], "stream": True})
+    assert answer.status == 200
+    found = caller.get(f"{PATH}/{budget['id']}").json
+    assert (found["spent_tokens"], found["spent_usd"]) == (35, 0.012)
 
 
 def _tokens(row: Any) -> int:
