@@ -1,0 +1,10 @@
+"""Installs automations in the server: its processes run what is due."""
+
+from __future__ import annotations
+
+from agents.base.lazy_import import lazy_import
+from agents.loop.background import backgrounds
+
+
+def install() -> None:
+    backgrounds["automations"] = lazy_import("agents.automations.runner.background.AutomationsBackground")

@@ -1,0 +1,1 @@
+"""What schedules mean; no Django."""

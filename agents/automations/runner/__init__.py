@@ -1,0 +1,1 @@
+"""Plans runs when their time has come, and begins their turns."""

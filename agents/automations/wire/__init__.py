@@ -1,0 +1,1 @@
+"""Automations and runs in the words of OpenAI's Agents API."""
