@@ -1,0 +1,1 @@
+"""Lines of files, and what of an answer is counted."""
