@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern
 
 from agents.base.api.routes import Routes
-from agents.knowledge.api import files, vector_dbs, vector_store_files, vector_stores
+from agents.knowledge.api import files, uploads_in_parts, vector_dbs, vector_store_files, vector_stores
 
 _STORE = "vector_stores/<str:vector_store_id>"
 _BATCH = f"{_STORE}/file_batches/<str:batch_id>"
@@ -15,6 +15,10 @@ API = Routes(
         ("files", files.FileListView),
         ("files/<str:file_id>", files.FileDetail),
         ("files/<str:file_id>/content", files.FileContent),
+        ("uploads", uploads_in_parts.UploadCreate),
+        ("uploads/<str:upload_id>/parts", uploads_in_parts.UploadParts),
+        ("uploads/<str:upload_id>/complete", uploads_in_parts.UploadComplete),
+        ("uploads/<str:upload_id>/cancel", uploads_in_parts.UploadCancel),
         ("vector_stores", vector_stores.VectorStoreListView),
         (_STORE, vector_stores.VectorStoreDetail),
         (f"{_STORE}/search", vector_stores.VectorStoreSearch),

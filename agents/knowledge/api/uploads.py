@@ -19,7 +19,7 @@ from agents.knowledge.schemas.files import FileForm
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class UploadedForm:
     """A file and what was said of it."""
 
     form: FileForm
@@ -29,12 +29,30 @@ class Upload:
 
     def blocks(self, size: int) -> Iterator[bytes]:
         """The content in pieces of that many bytes; the last may be shorter."""
-        self.file.seek(0)
-        while data := self.file.read(size):
-            yield data
+        return blocks_of(self.file, size)
 
 
-def read_upload(request: HttpRequest) -> Upload:
+def blocks_of(file: UploadedFile[Any], size: int) -> Iterator[bytes]:
+    """The content of a file in pieces of that many bytes; the last may be shorter."""
+    file.seek(0)
+    while data := file.read(size):
+        yield data
+
+
+def read_part(request: HttpRequest) -> UploadedFile[Any]:
+    """A part of a file from the form of a request. Raises UnsupportedMedia, TooLarge, InvalidRequest."""
+    _, files = read_form(request)
+    try:
+        part: UploadedFile[Any] = files["data"]
+    except MultiValueDictKeyError:
+        raise InvalidRequest("data: a part of the file is needed.", param="data") from None
+    check_size(part)
+    if not part.size:
+        raise InvalidRequest("data: the part is empty.", param="data")
+    return part
+
+
+def read_upload(request: HttpRequest) -> UploadedForm:
     """The form of a request. Raises UnsupportedMedia, TooLarge, InvalidRequest naming the field."""
     fields, files = read_form(request)
     try:
@@ -42,7 +60,7 @@ def read_upload(request: HttpRequest) -> Upload:
     except MultiValueDictKeyError:
         raise InvalidRequest("file: a file is needed, with a name.", param="file") from None
     check_size(file)
-    return Upload(_form(fields), file.name or "file", file.content_type or "", file)
+    return UploadedForm(_form(fields), file.name or "file", file.content_type or "", file)
 
 
 def _form(fields: Any) -> FileForm:

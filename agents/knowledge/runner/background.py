@@ -5,7 +5,7 @@ from __future__ import annotations
 from agents.base import ids
 from agents.base.reading import read
 from agents.knowledge.runner.indexing import Indexer
-from agents.knowledge.store import files
+from agents.knowledge.store import files, uploads
 from agents.loop import background
 
 
@@ -21,7 +21,8 @@ class KnowledgeBackground(background.BackgroundWork):
             await self._indexer.take_over()
 
     async def expire(self) -> int:
-        return await read(files.expire, ids.now_us())
+        now = ids.now_us()
+        return await read(files.expire, now) + await read(uploads.expire, now)
 
     async def stop(self) -> None:
         await self._indexer.stop()

@@ -17,7 +17,7 @@ from agents.base.tokenizer import tokens
 from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.schemas.filters import Filter
 from agents.knowledge.schemas.vector_dbs import SearchParams
-from agents.knowledge.store import documents, vector_stores
+from agents.knowledge.store import documents, filter_sql, vector_stores
 from agents.knowledge.store.documents import DocumentAttributes
 from agents.knowledge.store.retrieval import Fusion
 from agents.knowledge.store.retrieval import RetrievedChunk as Chunk
@@ -28,7 +28,8 @@ Mode = Literal["keyword", "vector", "hybrid"]
 
 @dataclass(frozen=True, slots=True)
 class FileSearchHit:
-    """A chunk of a file that was found; of a document that is no file, its name for an id."""
+    """A chunk of a file that was found; of a document that is no file, its name for an id. ``attributes`` are those of
+    the file, else of the chunk."""
 
     file_id: str
     filename: str
@@ -39,7 +40,7 @@ class FileSearchHit:
 
 @dataclass(frozen=True, slots=True)
 class FileQuery:
-    """What is searched for, in these stores (or vector databases); ``filters`` are on attributes of documents."""
+    """What is searched for, in these stores (or vector databases); ``filters`` are on attributes."""
 
     vector_store_ids: Sequence[str]
     queries: Sequence[str]
@@ -55,22 +56,15 @@ async def search(library: Library, actor: Actor, sought: FileQuery) -> list[File
     best: dict[int, FileSearchHit] = {}
     for db in [await library.find(actor, name) for name in dict.fromkeys(sought.vector_store_ids)]:
         await read(vector_stores.use, db.key)
-        within = await read(_matching, db.key, sought.filters)
+        within = None if sought.filters is None else filter_sql.chunks_matching(db.key, sought.filters)
         for query in dict.fromkeys(sought.queries):
             params = SearchParams(max_chunks=sought.max_results, mode=sought.mode)
-            chunks = [] if within == [] else await library.search(db, query, params, within)
+            chunks = await library.search(db, query, params, within)
             scored = list(zip(chunks, _scores(library, db, query, chunks, sought.mode), strict=True))
             for key, hit in await read(_hits, db.key, scored):
                 if hit.score >= sought.score_threshold and (key not in best or best[key].score < hit.score):
                     best[key] = hit
     return sorted(best.values(), key=lambda best_hit: -best_hit.score)[: sought.max_results]
-
-
-def _matching(db: int, filters: Filter | None) -> list[int] | None:
-    """The documents that a filter lets through; None where there is none."""
-    if filters is None:
-        return None
-    return [document.key for document in documents.attributes_of(db) if filters.matches(document.attributes)]
 
 
 def _hits(db: int, scored: Sequence[tuple[Chunk, float]]) -> list[tuple[int, FileSearchHit]]:
@@ -79,14 +73,15 @@ def _hits(db: int, scored: Sequence[tuple[Chunk, float]]) -> list[tuple[int, Fil
         for document in documents.attributes_of(db, [chunk.document_id for chunk, _ in scored])
     }
     return [
-        (chunk.key, _hit(by_id[chunk.document_id], chunk.text, score))
+        (chunk.key, _hit(by_id[chunk.document_id], chunk, score))
         for chunk, score in scored
         if chunk.document_id in by_id
     ]
 
 
-def _hit(document: DocumentAttributes, text: str, score: float) -> FileSearchHit:
-    return FileSearchHit(document.document_id, document.name or document.document_id, score, document.attributes, text)
+def _hit(document: DocumentAttributes, chunk: Chunk, score: float) -> FileSearchHit:
+    attributes = document.attributes if document.attributes is not None else documents.scalars(chunk.metadata)
+    return FileSearchHit(document.document_id, document.name or document.document_id, score, attributes, chunk.text)
 
 
 # ----------------------------------------------------------------------------------------------- scores

@@ -20,6 +20,7 @@ from agents.knowledge.providers.memory.fetcher import Fetcher
 from agents.knowledge.providers.memory.texts import Raw
 from agents.knowledge.schemas.vector_dbs import ChunkInput, RagDocument, SearchParams, WeightedRanker
 from agents.knowledge.store import retrieval, vector_dbs, vectors
+from agents.knowledge.store.filter_sql import Selection
 from agents.knowledge.store.retrieval import Fusion, RetrievedChunk
 from agents.knowledge.store.vector_dbs import NewChunk, NewDocument, VectorDBRecord
 from agents.loop.embeddings.registry import KEYWORD, EmbeddingModels
@@ -121,9 +122,9 @@ class Library:
     # ------------------------------------------------------------------------------------- searching
 
     async def search(
-        self, db: VectorDBRecord, question: str, params: SearchParams, within: Sequence[int] | None = None
+        self, db: VectorDBRecord, question: str, params: SearchParams, within: Selection | None = None
     ) -> list[RetrievedChunk]:
-        """The best chunks of one database, or of the documents ``within`` it. Raises ProviderError."""
+        """The best chunks of one database, or of a selection ``within`` it. Raises ProviderError."""
         question = question[:MAX_QUESTION_CHARS]
         model = self.model(db) if params.mode != "keyword" else None
         vector = (await model.embed([question]))[0] if model and question.strip() else None

@@ -1,12 +1,9 @@
-"""Filters of a file search: comparisons of a document's attributes, joined by ``and`` and ``or``.
-
-A filter comes as JSON, is parsed once, and then asked of each document's attributes; nothing of it reaches a
-database.
-"""
+"""Filters of a file search: comparisons of attributes, joined by ``and`` and ``or``. A filter comes as JSON, is parsed
+once, and `agents.knowledge.store.filter_sql` makes it a part of the search."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +12,9 @@ from agents.base.errors import InvalidRequest
 Scalar = str | int | float | bool
 
 MAX_COMPARISONS, MAX_DEPTH = 500, 16
-"""Comparisons of one filter, and how deep they may be nested."""
+"""Comparisons of one filter, each value of a list counted as one, and how deep they may be nested."""
+
+TYPES = ("eq", "ne", "gt", "gte", "lt", "lte", "in", "nin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +25,6 @@ class AttributeComparison:
     key: str
     value: Scalar | Sequence[Scalar]
 
-    def matches(self, attributes: Mapping[str, Any]) -> bool:
-        """What a document has not is equal to nothing, and neither more nor less: only ``ne`` and
-        ``nin`` hold of it."""
-        if self.key not in attributes:
-            return self.type in ("ne", "nin")
-        return _OPERATORS[self.type](attributes[self.key], self.value)
-
 
 @dataclass(frozen=True, slots=True)
 class CompoundFilter:
@@ -41,45 +33,17 @@ class CompoundFilter:
     type: str
     filters: Sequence[Filter]
 
-    def matches(self, attributes: Mapping[str, Any]) -> bool:
-        results = (nested.matches(attributes) for nested in self.filters)
-        return all(results) if self.type == "and" else any(results)
-
 
 Filter = AttributeComparison | CompoundFilter
 
 
-# -------------------------------------------------------------------------------------------- comparing
-
-
-def _kind(value: object) -> str:
-    """What may be compared with what: a truth is no number, a number no text."""
+def kind_of(value: object) -> str:
+    """Return what a value may be compared with: ``truth``, ``number`` or ``text``; empty where it is none of them."""
     if isinstance(value, bool):
         return "truth"
     if isinstance(value, int | float):
         return "number"
     return "text" if isinstance(value, str) else ""
-
-
-def _equal(ours: Any, theirs: Any) -> bool:
-    return _kind(ours) == _kind(theirs) and bool(ours == theirs)
-
-
-def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    """Numbers by size, texts by their letters (so that ISO dates are in order)."""
-    return lambda ours, theirs: _kind(ours) == _kind(theirs) in ("number", "text") and compare(ours, theirs)
-
-
-_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
-    "eq": _equal,
-    "ne": lambda ours, theirs: not _equal(ours, theirs),
-    "gt": _ordered(lambda ours, theirs: bool(ours > theirs)),
-    "gte": _ordered(lambda ours, theirs: bool(ours >= theirs)),
-    "lt": _ordered(lambda ours, theirs: bool(ours < theirs)),
-    "lte": _ordered(lambda ours, theirs: bool(ours <= theirs)),
-    "in": lambda ours, theirs: any(_equal(ours, item) for item in theirs),
-    "nin": lambda ours, theirs: not any(_equal(ours, item) for item in theirs),
-}
 
 
 # --------------------------------------------------------------------------------------------- parsing
@@ -102,8 +66,8 @@ def _parse(value: Any, where: str, deeper: int) -> Filter:
     kind = value.get("type")
     if kind in ("and", "or"):
         return _compound(str(kind), value.get("filters"), where, deeper)
-    if not isinstance(kind, str) or kind not in _OPERATORS:
-        raise _invalid(f"{where}.type", f"one of {', '.join(_OPERATORS)}, and, or.")
+    if not isinstance(kind, str) or kind not in TYPES:
+        raise _invalid(f"{where}.type", f"one of {', '.join(TYPES)}, and, or.")
     key = value.get("key")
     if not isinstance(key, str) or not key:
         raise _invalid(f"{where}.key", "the name of an attribute is needed.")
@@ -124,10 +88,10 @@ def _compound(kind: str, inner: Any, where: str, deeper: int) -> CompoundFilter:
 
 def _value(kind: str, value: Any, where: str) -> Scalar | Sequence[Scalar]:
     if kind in ("in", "nin"):
-        if not isinstance(value, list) or not all(_kind(item) for item in value) or len(value) > MAX_COMPARISONS:
+        if not isinstance(value, list) or not all(kind_of(item) for item in value) or len(value) > MAX_COMPARISONS:
             raise _invalid(where, f"a list of at most {MAX_COMPARISONS} texts, numbers or booleans is needed.")
         return list(value)
-    if not _kind(value):
+    if not kind_of(value):
         raise _invalid(where, "a text, a number or a boolean is needed.")
     if kind not in ("eq", "ne") and isinstance(value, bool):
         raise _invalid(where, "a boolean is neither more nor less than another.")
@@ -136,7 +100,9 @@ def _value(kind: str, value: Any, where: str) -> Scalar | Sequence[Scalar]:
 
 
 def _count(parsed: Filter) -> int:
-    return sum(map(_count, parsed.filters)) if isinstance(parsed, CompoundFilter) else 1
+    if isinstance(parsed, CompoundFilter):
+        return sum(map(_count, parsed.filters))
+    return max(1, len(parsed.value)) if isinstance(parsed.value, list) else 1
 
 
 def _invalid(where: str, message: str) -> InvalidRequest:

@@ -11,22 +11,22 @@ from agents.knowledge.models.vector_dbs import VectorDocument
 
 @dataclass(frozen=True, slots=True)
 class DocumentAttributes:
-    """A document; ``attributes`` are what of its metadata are texts, numbers and booleans."""
+    """A document; ``attributes`` are those of its file, None for one that is no file: its chunks have their own."""
 
-    key: int
     document_id: str
     name: str
-    attributes: Mapping[str, Any]
+    attributes: Mapping[str, Any] | None
 
 
-def attributes_of(db: int, names: Sequence[str] | None = None) -> list[DocumentAttributes]:
-    """The documents of a database the actor was let into, or those of it that are named."""
-    rows = VectorDocument.objects.filter(vector_db_id=db)
-    if names is not None:
-        rows = rows.filter(document_id__in=names)
-    values = rows.values_list("pk", "document_id", "name", "metadata").order_by("pk")
-    return [DocumentAttributes(key, document, name, _scalars(metadata)) for key, document, name, metadata in values]
+def attributes_of(db: int, names: Sequence[str]) -> list[DocumentAttributes]:
+    """The documents of these names in a database the actor was let into."""
+    rows = VectorDocument.objects.filter(vector_db_id=db, document_id__in=names).order_by("pk")
+    return [
+        DocumentAttributes(document, name, None if file is None else scalars(metadata))
+        for document, name, metadata, file in rows.values_list("document_id", "name", "metadata", "file_id")
+    ]
 
 
-def _scalars(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def scalars(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What of metadata are attributes: texts, numbers and booleans."""
     return {name: value for name, value in metadata.items() if isinstance(value, str | int | float | bool)}

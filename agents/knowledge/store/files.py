@@ -22,6 +22,7 @@ from agents.base.store.keyset import Cursor
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us, us_or_none
 from agents.knowledge.models.files import File, FileBlock
+from agents.knowledge.models.uploads import Upload
 from agents.knowledge.store import indexing
 
 BLOCK_BYTES = 256 * 1024
@@ -85,6 +86,18 @@ def create(actor: Actor, new: NewFile, blocks: Iterable[bytes]) -> FileRecord:
     return FileRecord(key, storable(new.filename[:500]), new.purpose, new.mime_type[:200], size, now, expires)
 
 
+def even_blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Cut content that comes in pieces of any size into blocks of a file."""
+    rest = bytearray()
+    for piece in pieces:
+        rest += piece
+        while len(rest) >= BLOCK_BYTES:
+            yield bytes(rest[:BLOCK_BYTES])
+            del rest[:BLOCK_BYTES]
+    if rest:
+        yield bytes(rest)
+
+
 def _begin(actor: Actor, new: NewFile, now: int) -> int:
     row = File(
         filename=new.filename[:500],
@@ -122,6 +135,8 @@ def drop(keys: list[int]) -> None:
     """Delete files within the caller's transaction."""
     indexing.drop_files(keys)
     FileBlock.objects.filter(file_id__in=keys)._raw_delete("default")
+    # the uploads that they came by: these have no parts any more
+    Upload.objects.unscoped("of these files").filter(file_id__in=keys)._raw_delete("default")
     File.objects.unscoped("delete").filter(pk__in=keys)._raw_delete("default")
 
 

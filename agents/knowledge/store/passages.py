@@ -6,7 +6,6 @@ found without looking at those of others, and counted without telling anything a
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from django.db import connection, transaction
 from agents.base.store.sql import execute
 from agents.base.tokenizer import tokens
 from agents.knowledge.models.vector_dbs import Chunk
+from agents.knowledge.store.filter_sql import Selection
 
 MAX_WORD_CHARS = 200
 """Characters of a word that count here."""
@@ -82,9 +82,9 @@ def remove(where: str, *values: object) -> None:
     execute(f"DELETE FROM agents_chunk_search WHERE {column} IN (SELECT id FROM agents_chunk WHERE {where})", *values)  # noqa: S608 - constants
 
 
-def search(db: int, question: str, limit: int, within: Sequence[int] | None = None) -> list[Hit]:
-    """The chunks of a database that share words with a question, best first; only those of the documents
-    ``within``, if these are named. Where all its words are in very many chunks, only some of these are
+def search(db: int, question: str, limit: int, within: Selection | None = None) -> list[Hit]:
+    """The chunks of a database that share words with a question, best first; only those ``within``
+    a selection, if there is one. Where all its words are in very many chunks, only some of these are
     ranked (the newest, on SQLite)."""
     counts = _word_counts(list(dict.fromkeys(_prefixed_words(db, question)))[:MAX_QUESTION_WORDS])
     chosen = _rarest(counts)
@@ -95,17 +95,6 @@ def search(db: int, question: str, limit: int, within: Sequence[int] | None = No
     return _ts_rank(
         {word: math.log(1 + LARGE_DATABASE_CHUNKS / count) for word, count in chosen.items()}, limit, within
     )
-
-
-def of_documents(within: Sequence[int] | None) -> tuple[str, list[Any]]:
-    """SQL for the keys of these documents' chunks, behind ``IN``, with its values; nothing where all are
-    meant. However many there are, they are one value."""
-    if within is None:
-        return "", []
-    if connection.vendor == "sqlite":
-        keys_sql = "SELECT id FROM agents_chunk WHERE document_id IN (SELECT value FROM json_each(%s))"
-        return keys_sql, [json.dumps(list(within))]
-    return "SELECT id FROM agents_chunk WHERE document_id = ANY(%s)", [list(within)]
 
 
 def _word_counts(words: Sequence[str]) -> dict[str, int]:
@@ -135,29 +124,31 @@ def _rarest(counts: dict[str, int]) -> dict[str, int]:
     return chosen
 
 
-def _bm25(chosen: Sequence[str], limit: int, within: Sequence[int] | None) -> list[Hit]:
+def _bm25(chosen: Sequence[str], limit: int, within: Selection | None) -> list[Hit]:
     expression = " OR ".join(f'"{word}"' for word in chosen)
-    keys_sql, values = of_documents(within)
-    condition = f"AND rowid IN ({keys_sql})" if keys_sql else ""
+    selected, values, condition = "", [], ""
+    if within is not None:
+        selected, values = f"WITH selected(id) AS MATERIALIZED ({within.sql}) ", [*within.values]
+        condition = "AND rowid IN (SELECT id FROM selected)"
     sql = (
-        f"SELECT rowid, -rank FROM agents_chunk_search WHERE agents_chunk_search MATCH %s {condition} AND rowid >= "  # noqa: S608 - marks only
+        f"{selected}SELECT rowid, -rank FROM agents_chunk_search "  # noqa: S608 - marks only
+        f"WHERE agents_chunk_search MATCH %s {condition} AND rowid >= "
         "(SELECT MIN(rowid) FROM (SELECT rowid FROM agents_chunk_search WHERE agents_chunk_search MATCH %s "
         f"{condition} ORDER BY rowid DESC LIMIT %s)) ORDER BY rank LIMIT %s"
     )
     with connection.cursor() as cursor:
-        cursor.execute(sql, [expression, *values, expression, *values, MAX_RANKED_HITS, limit])
+        cursor.execute(sql, [*values, expression, expression, MAX_RANKED_HITS, limit])
         return [(int(key), float(score)) for key, score in cursor.fetchall()]
 
 
-def _ts_rank(weights: dict[str, float], limit: int, within: Sequence[int] | None) -> list[Hit]:
+def _ts_rank(weights: dict[str, float], limit: int, within: Selection | None) -> list[Hit]:
     """Each word's rank (normalised by the chunk's length) by how rare it is."""
     scores = " + ".join(["%s * ts_rank(words, %s::tsquery, 1)"] * len(weights))
     values = [value for word, weight in weights.items() for value in (weight, f"'{word}'")]
     expression = " | ".join(f"'{word}'" for word in weights)
-    keys_sql, document_values = of_documents(within)
-    condition = f"AND id IN ({keys_sql})" if keys_sql else ""
+    condition, selected = (f"AND id IN ({within.sql})", within.values) if within else ("", ())
     candidates = f"SELECT id, words FROM agents_chunk_search WHERE words @@ %s::tsquery {condition} LIMIT %s"  # noqa: S608 - marks only
     sql = f"SELECT id, {scores} AS score FROM ({candidates}) AS hits ORDER BY score DESC, id LIMIT %s"  # noqa: S608 - marks only
     with connection.cursor() as cursor:
-        cursor.execute(sql, [*values, expression, *document_values, MAX_RANKED_HITS, limit])
+        cursor.execute(sql, [*values, expression, *selected, MAX_RANKED_HITS, limit])
         return [(int(key), float(score)) for key, score in cursor.fetchall()]

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from agents.knowledge.models.vector_dbs import Chunk
 from agents.knowledge.store import passages, vectors
+from agents.knowledge.store.filter_sql import Selection
 from agents.knowledge.store.passages import Hit
 from agents.knowledge.store.vector_dbs import VectorDBRecord
 
@@ -52,9 +53,9 @@ def search(
     question: str,
     vector: Sequence[float] | None,
     method: SearchMethod,
-    within: Sequence[int] | None = None,
+    within: Selection | None = None,
 ) -> list[RetrievedChunk]:
-    """The best chunks of a database the actor was let into, or of the documents ``within`` it. Where there is
+    """The best chunks of a database the actor was let into, or of a selection ``within`` it. Where there is
     no ``vector`` words decide."""
     limit = method.limit
     if vector is None or method.mode == "keyword":

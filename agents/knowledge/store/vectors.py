@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 
-from agents.knowledge.store.passages import Hit, of_documents
+from agents.knowledge.store.filter_sql import Selection
+from agents.knowledge.store.passages import Hit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,11 +57,9 @@ def pack(vector: Sequence[float]) -> bytes | None:
     return (row / length).astype("<f4").tobytes() if length > 0 else None
 
 
-def search(
-    db: int, version: int, question: Sequence[float], limit: int, within: Sequence[int] | None = None
-) -> list[Hit]:
+def search(db: int, version: int, question: Sequence[float], limit: int, within: Selection | None = None) -> list[Hit]:
     """The chunks of a database whose vectors lie closest to the question's, best first, by cosine; only those
-    of the documents ``within``, if these are named. Vectors of another dimension (another model's) are not
+    ``within`` a selection, if there is one. Vectors of another dimension (another model's) are not
     looked at."""
     import numpy as np
 
@@ -70,7 +69,7 @@ def search(
     matrix = _matrix(db, version, len(packed) // 4)
     scores, keys = matrix.rows @ np.frombuffer(packed, dtype="<f4"), matrix.keys
     if within is not None:
-        is_within = np.isin(keys, np.array(_chunks_of(within), dtype=np.int64))
+        is_within = np.isin(keys, np.array(_keys_of(within), dtype=np.int64))
         scores, keys = scores[is_within], keys[is_within]
     if not len(keys):
         return []
@@ -79,9 +78,9 @@ def search(
     return [(int(keys[index]), float(scores[index])) for index in order]
 
 
-def _chunks_of(documents: Sequence[int]) -> list[int]:
+def _keys_of(selection: Selection) -> list[int]:
     with connection.cursor() as cursor:
-        cursor.execute(*of_documents(documents))
+        cursor.execute(selection.sql, selection.values)
         return [row[0] for row in cursor.fetchall()]
 
 

@@ -467,7 +467,24 @@ def test_a_store_is_a_vector_database(client: OpenAI, llama: LlamaStackClient, s
     assert found.metadata["document_ids"] == [file.id]
     assert "kitchen" in found.content[1].text  # type: ignore[index, union-attr]  # a text
     assert KETTLE in str(tool.content)
-    assert (hit.file_id, hit.filename, hit.attributes) == ("cup", "cup", {"room": "hall"})
+    assert (hit.file_id, hit.filename, hit.attributes) == ("cup", "cup", {"room": "hall", "document_id": "cup"})
+
+
+@pytest.mark.parametrize("mode", ["keyword", "vector", "hybrid"])
+def test_chunks_are_found_by_their_own_metadata(
+    mode: str, client: OpenAI, llama: LlamaStackClient, store: VectorStore
+) -> None:
+    pages = [{"document_id": "notes", "page": page, "room": "hall", "seen": {"by": ["ann"]}} for page in (1, 2, 3)]
+    chunks: Any = [{"content": f"page {page['page']}: a kettle", "metadata": page} for page in pages]
+    llama.vector_io.insert(vector_db_id=store.id, chunks=chunks)
+    late: Any = {"type": "and", "filters": [compare("gte", "page", 2), compare("eq", "room", "hall")]}
+    hits = client.vector_stores.search(store.id, query="kettle", filters=late, extra_body={"search_mode": mode}).data
+
+    assert {hit.content[0].text for hit in hits} == {"page 2: a kettle", "page 3: a kettle"}
+    shown = {"document_id": "notes", "page": 2, "room": "hall"}
+    assert shown in [hit.attributes for hit in hits]
+    none: Any = compare("eq", "room", "kitchen")
+    assert not client.vector_stores.search(store.id, query="kettle", filters=none).data
 
 
 # ---------------------------------------------------------------------------------------------- crashes

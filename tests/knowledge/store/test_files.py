@@ -14,7 +14,17 @@ from agents.base.store.keyset import Cursor
 from agents.base.timestamps import to_datetime
 from agents.knowledge.models.files import File, FileBlock
 from agents.knowledge.models.vector_dbs import Chunk, FileBatch, VectorDocument
-from agents.knowledge.store import files, indexing, retrieval, vector_dbs, vector_files, vector_stores, vectors
+from agents.knowledge.schemas.filters import AttributeComparison
+from agents.knowledge.store import (
+    files,
+    filter_sql,
+    indexing,
+    retrieval,
+    vector_dbs,
+    vector_files,
+    vector_stores,
+    vectors,
+)
 from agents.knowledge.store.files import BLOCK_BYTES, FileRecord, NewFile
 from agents.knowledge.store.retrieval import SearchMethod
 from agents.knowledge.store.vector_dbs import NewChunk
@@ -253,21 +263,20 @@ def test_a_store_goes_with_all_that_is_in_it_but_its_files(ann: Actor) -> None:
 
 
 @pytest.mark.parametrize("mode", ["keyword", "vector", "hybrid"])
-def test_a_search_within_documents(mode: retrieval.Mode, ann: Actor) -> None:
+def test_a_search_within_a_selection(mode: retrieval.Mode, ann: Actor) -> None:
     store, names = make_store(ann), [make_file(ann).public_id for _ in range(3)]
-    added = add(ann, store, *names)
-    fill(added, vector=[1.0, 0.0, 0.0, 0.0])
+    fill(add(ann, store, *names), vector=[1.0, 0.0, 0.0, 0.0])
     db = vector_dbs.get(ann, store)
 
-    def found(within: list[int] | None) -> set[str]:
+    def found(least: int) -> set[str]:
+        within = filter_sql.chunks_matching(db.key, AttributeComparison("gte", "n", least))
         hits = retrieval.search(db, "kettle", [1.0, 0.1, 0.0, 0.0], SearchMethod(5, mode), within)
         return {one.document_id for one in hits}
 
-    keys = [work.document for work in added.work]
-    assert found(None) == set(names)
-    assert found(keys[1:]) == set(names[1:])
-    assert found(keys[:1]) == {names[0]}
-    assert found([]) == set()
+    assert found(0) == set(names)
+    assert found(1) == set(names[1:])
+    assert found(2) == {names[2]}
+    assert found(3) == set()
 
 
 # ------------------------------------------------------------------------------------------------ expiry
