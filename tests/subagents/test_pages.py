@@ -101,3 +101,13 @@ def test_lists_say_what_a_sub_agent_did(tree: tuple[int, int, int, int]) -> None
 def test_a_turn_that_called_nothing_asks_for_no_tree(stage: Stage) -> None:
     plain = stage.say(stage.agent("plain"), "say Hi.")
     assert "called-" not in page(url(plain)).partition('class="turn-main"')[2].partition("<aside")[0]
+
+
+def test_what_is_said_after_a_hand_over_has_the_name_of_who_says_it(stage: Stage) -> None:
+    stage.agent("<b>desk")
+    front = stage.agent("front", {"agent": "<b>desk", "hand_over": True})
+    turn = stage.say(front, "say One moment.", "call transfer_to_b_desk {}", "then", "say On its way.")
+    text = page(url(turn))
+    speakers = re.findall(r'<p class="speaker" dir="auto"[^>]*>([^<]*)<', text)
+    assert speakers[-2:] == ["front", "&lt;b&gt;desk"]
+    assert "<b>desk" not in text

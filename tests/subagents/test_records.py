@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from django.test import Client
 
 from agents.base import ids
 from agents.forks.runner import fork
@@ -164,3 +165,18 @@ def test_what_is_not_to_be_stored_calls_nobody(stage: Stage, keeps: bool) -> Non
     respond(actor, given=said, model="agent/Chief", store=False)
     assert AgentCall.all_objects.count() == 0
     assert Turn.all_objects.filter(agent__name="low").count() == 0
+
+
+def test_the_turns_below_a_turn_are_listed_with_sums(stage: Stage) -> None:
+    stage.agent("third")
+    stage.agent("second", "third")
+    first = stage.agent("first", "second")
+    turn = stage.say(first, call("second", call("third", "say Three."), "then", "say Two."), "then", "say One.")
+    public_id = ids.public(ids.Kind.TURN, turn)
+    found = Client().get(f"/v1/logs/turns/{public_id}/called").json()
+    assert [row["agent_name"] for row in found["data"]] == ["third", "second"]
+    assert found["data"][1]["caller_id"] == public_id
+    below = sum(row["usage"]["total_tokens"] for row in found["data"])
+    assert (found["own"]["turns"], found["total"]["turns"]) == (1, 3)
+    assert found["total"]["total_tokens"] == found["own"]["total_tokens"] + below > below
+    assert Client().get("/v1/logs/turns/nope/called").status_code == 404

@@ -18,7 +18,8 @@ from agents.openai_agents.api.base import OpenAIView, bounds
 from agents.openai_agents.api.history import item_page
 from agents.openai_agents.api.sessions import PAGE
 from agents.openai_agents.runner import items
-from agents.openai_agents.runner.sessions import agent_id_of, turn_head
+from agents.openai_agents.runner.sessions import turn_head
+from agents.openai_agents.runner.subagents import object_of
 from agents.openai_agents.schemas.objects import (
     AgentTurnObject,
     AgentTurnPage,
@@ -29,18 +30,11 @@ from agents.openai_agents.schemas.objects import (
 from agents.openai_agents.store import sessions, subagents
 from agents.openai_agents.store.sessions import StoredSession, StoredTurn
 from agents.openai_agents.store.subagents import StoredSubagent
-from agents.openai_agents.wire.sessions import SubagentHead, subagent_id, subagent_json, turn_json
 from agents.openai_agents.wire.sessions import session_id as spelled_session
+from agents.openai_agents.wire.sessions import subagent_id, turn_json
 from agents.openai_agents.wire.sessions import turn_id as spelled_turn
 
 JSON = dict[str, Any]
-
-
-def _json(row: StoredSession, subagent: StoredSubagent) -> JSON:
-    is_of_session = subagent.parent is None or subagent.parent_session == row.key
-    parent = agent_id_of(row) if is_of_session or subagent.parent is None else subagent_id(subagent.parent)
-    times = subagent.opened_at, subagent.closed_at
-    return subagent_json(SubagentHead(subagent.turn, row.key, parent, subagent.name, subagent.task, *times))
 
 
 def _page_of(request: Request) -> Bounds:
@@ -59,8 +53,8 @@ class Subagents(OpenAIView):
     def get(self, request: Request, session_id: str) -> HttpResponseBase:
         row = sessions.get(self.actor, session_id)
         page, more = subagents.page(self.actor, row.key, _page_of(request))
-        bodies = ((encode(_json(row, subagent)),) for subagent in page)
-        return list_json(bodies, [subagent_id(subagent.turn) for subagent in page], has_more=more, empty_id=None)
+        bodies = ((encode(object_of(row, subagent)),) for subagent in page)
+        return list_json(bodies, [subagent_id(subagent.turn) for subagent in page], has_more=more)
 
 
 class _OfSubagent(OpenAIView):
@@ -84,7 +78,7 @@ class Subagent(_OfSubagent):
 
     @extend_schema(operation_id="get_subagent", responses=SubagentObject)
     def get(self, request: Request, session_id: str, subagent_id: str) -> HttpResponseBase:
-        return json_response(encode(_json(*self.subagent(session_id, subagent_id))))
+        return json_response(encode(object_of(*self.subagent(session_id, subagent_id))))
 
 
 class SubagentItems(_OfSubagent):
@@ -105,7 +99,7 @@ class SubagentTurns(_OfSubagent):
         row, subagent = self.subagent(session_id, subagent_id)
         page, more = sessions.turn_page(self.actor, subagent.session, bounds(request, ids.Kind.TURN))
         bodies = ((encode(_turn_json(row, subagent, turn)),) for turn in page)
-        return list_json(bodies, [spelled_turn(turn.key) for turn in page], has_more=more, empty_id=None)
+        return list_json(bodies, [spelled_turn(turn.key) for turn in page], has_more=more)
 
 
 class SubagentTurn(_OfSubagent):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +55,22 @@ def get(actor: Actor, session: int, public_id: str) -> StoredSubagent:
     if row is None:
         raise NotFound(f"Subagent '{public_id[:80]}' not found.")
     return _subagent(*row)
+
+
+def states(turn: int) -> dict[int, bool]:
+    """Return the turns that were called below a turn, the oldest first, each with whether it is over. The caller has
+    checked that the turn is visible."""
+    rows = AgentCall.objects.unscoped("below a visible turn").filter(Q(root_id=turn) | Q(parent_id=turn))
+    columns = rows.order_by("pk").values_list("pk", "turn__status", "turn__completed_at")
+    return {key: status not in LIVE and completed is not None for key, status, completed in columns}
+
+
+def of_turns(actor: Actor, turns: Collection[int]) -> list[StoredSubagent]:
+    """Return the sub-agents whose turns these are and which the actor sees, the oldest first."""
+    if not turns:
+        return []
+    rows = AgentCall.objects.visible_to(actor).filter(pk__in=turns).order_by("pk")
+    return [_subagent(*row) for row in rows.values_list(*_COLUMNS)]
 
 
 def _rows(actor: Actor, session: int) -> Any:

@@ -16,19 +16,21 @@ from agents.base.access import Actor
 from agents.base.api.negotiation import invalid
 from agents.base.errors import AgentsError, InvalidRequest, NotFound
 from agents.base.reading import read
-from agents.loop import agent_names
+from agents.loop import agent_names, hand_over
 from agents.loop.current_service import service
 from agents.loop.protocols.tools import Repeat, Tool, ToolContext, ToolResult, failure
 from agents.loop.provider_set import Providers
+from agents.loop.run import Run
 from agents.loop.schemas.turns import CreateTurn
 from agents.loop.sent_request import SentRequest
 from agents.loop.tasks import RUN_S
 from agents.record import live
-from agents.record.schemas.content import ToolDef, ToolParameter, text_of
+from agents.record.schemas.content import ToolDef, ToolParameter, UserMessage, text_of
 from agents.record.schemas.events import TurnAwaiting, TurnEnded
 from agents.record.store import agent_calls, agents, sessions
 from agents.record.store.agent_calls import AlreadyCalled, NewCall
 from agents.record.store.agents import AgentRecord
+from agents.record.store.hand_overs import Handing
 from agents.record.store.sessions import NewSession
 from agents.subagents.schemas import CallableAgent, SubagentArgs
 
@@ -70,17 +72,17 @@ class AgentTool:
         limits = self.calls.limits
         new = NewCall(parent, step, limits.max_depth, limits.max_turns)
         async with self.calls.places:
-            turn = await read(self._turn, new, session, text, context.provider_data)
+            turn = await read(self._turn, new, session, text, context)
             return await self._outcome(turn)
 
-    def _turn(self, new: NewCall, beside: int, text: str, provider_data: Mapping[str, Any]) -> int:
+    def _turn(self, new: NewCall, beside: int, text: str, context: ToolContext) -> int:
         """Return the turn that answers a call; begin it where there is none. Raises AgentsError."""
         turn = agent_calls.turn_of_step(new.step)
         if turn is not None:
             return turn
         session = NewSession(ids.new_key(), self.agent.key, sessions.name_of(text), beside=beside)
-        body = CreateTurn.model_validate({"messages": [{"role": "user", "content": text}]})
-        sent = SentRequest(provider_data=provider_data, new_session=session, call=new)
+        body = CreateTurn(messages=[UserMessage(content=text)], budget=context.budget)
+        sent = SentRequest(provider_data=context.provider_data, new_session=session, call=new)
         try:
             return service().start_turn(self.calls.actor, self.agent, session.key, body, sent).turn
         except AlreadyCalled as first:
@@ -118,6 +120,30 @@ class AgentTool:
         return self.definition.name
 
 
+@dataclass(frozen=True, slots=True)
+class HandOverTool:
+    """A function that hands the turn over to an agent."""
+
+    agent: AgentRecord
+    definition: ToolDef
+    providers: Providers
+    actor: Actor
+    group: str = GROUP
+    repeat: Repeat = "read"
+
+    async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        name = self.agent.name or self.agent.public_id
+        try:
+            await read(hand_over.check, self.providers, self.actor, self.agent)
+        except AgentsError as error:
+            return failure(f"{name} cannot go on: {error.message}")
+        told = f"The conversation was handed over. You are {name} now, and go on with it."
+        return ToolResult(told, metadata={"agent_id": self.agent.public_id})
+
+    async def hand_over(self, run: Run, step: int, number: int) -> Run:
+        return await read(hand_over.hand_over, self.providers, self.actor, run, Handing(step, number), self.agent)
+
+
 def make_tools(providers: Providers, actor: Actor, args: Mapping[str, Any]) -> Sequence[Tool]:
     """Make a function of each agent. Raises InvalidRequest for arguments that cannot be, an agent that the actor may
     not run, and two functions of one name."""
@@ -127,18 +153,37 @@ def make_tools(providers: Providers, actor: Actor, args: Mapping[str, Any]) -> S
         raise _refusal(f"args.{invalid(error).message}") from error
     calls = _Calls(actor, limits, asyncio.Semaphore(limits.max_parallel))
     named = [CallableAgent(agent=entry) if isinstance(entry, str) else entry for entry in limits.agents]
-    return [_tool(entry, calls) for entry in named]
+    return [
+        _hand_over(entry, providers, actor) if entry.hand_over else _tool(entry, _found(entry, actor), calls)
+        for entry in named
+    ]
 
 
-def _tool(entry: CallableAgent, calls: _Calls) -> AgentTool:
+def _found(entry: CallableAgent, actor: Actor) -> AgentRecord:
     try:
         key = ids.parse_spelled(ids.Kind.AGENT, entry.agent)  # as OpenAI's Agents API writes it, too
         name = entry.agent if key is None else ids.public(ids.Kind.AGENT, key)
-        agent = agent_names.find(calls.actor, name, param="agents")
+        agent = agent_names.find(actor, name, param="agents")
         agents.check_here(agent)
     except (NotFound, InvalidRequest) as error:
         reason = error.message.removeprefix("agents: ")
         raise _refusal(f"args.agents: {reason}", error.code or "agent_not_found") from error
+    return agent
+
+
+def _hand_over(entry: CallableAgent, providers: Providers, actor: Actor) -> HandOverTool:
+    agent = _found(entry, actor)
+    reason = ToolParameter(
+        name="reason", parameter_type="string", description="Why, for whoever reads the log.", required=False
+    )
+    name = entry.name or f"transfer_to_{function_name(agent)}"[:64]
+    head = f"Hand the conversation over to the agent {agent.name or agent.public_id}, which goes on with it."
+    description = entry.description or _described(head, agent)
+    definition = ToolDef(name=name, description=description, parameters=[reason])
+    return HandOverTool(agent, definition, providers, actor)
+
+
+def _tool(entry: CallableAgent, agent: AgentRecord, calls: _Calls) -> AgentTool:
     task = ToolParameter(
         name="input",
         parameter_type="string",
@@ -156,9 +201,13 @@ def function_name(agent: AgentRecord) -> str:
 
 
 def _description(agent: AgentRecord) -> str:
+    name = agent.name or agent.public_id
+    return _described(f"Give a task to the agent {name}, which works on it by itself and answers.", agent)
+
+
+def _described(head: str, agent: AgentRecord) -> str:
     instructions = " ".join(agent.config.instructions.split())
     cut = f"{instructions[:MAX_TOLD_CHARS]}…" if len(instructions) > MAX_TOLD_CHARS else instructions
-    head = f"Give a task to the agent {agent.name or agent.public_id}, which works on it by itself and answers."
     return f"{head} What it is told to be: {cut}" if cut else head
 
 

@@ -177,3 +177,23 @@ def test_a_disabled_agent_is_a_failed_call(stage: Stage) -> None:
     turn = stage.say(chief, call("helper", "say Hi."), "then", "say Well.")
     assert "is disabled" in stage.result(turn)
     assert Session.all_objects.filter(agent_id=helper.key).count() == 0
+
+
+def test_an_agent_that_cannot_go_on_is_an_answer_to_the_model(stage: Stage) -> None:
+    desk = stage.agent("desk")
+    chief = stage.agent("chief", {"agent": desk.public_id, "hand_over": True})
+    agents.set_disabled(stage.actor, desk.key, disabled=True)
+    turn = stage.say(chief, "call transfer_to_desk {}", "then", "say I do it myself.")
+    assert stage.steps(turn) == [("transfer_to_desk", "failed")]
+    assert "desk cannot go on" in stage.result(turn)
+    assert stage.answer(turn) == "I do it myself."
+
+
+def test_agents_that_hand_over_to_each_other_for_ever_are_capped_by_rounds(stage: Stage) -> None:
+    ping, pong = stage.agent("ping"), stage.agent("pong", {"agent": "ping", "hand_over": True})
+    groups = [ToolGroupWithArgs(**group) for group in calling({"agent": "pong", "hand_over": True})]
+    agents.revise(stage.actor, ping.key, ping.config.model_copy(update={"toolgroups": groups, "max_infer_iters": 4}))
+    lines = [line for name in ("pong", "ping", "pong", "ping") for line in (f"call transfer_to_{name} {{}}", "then")]
+    turn = stage.say(agents.get(stage.actor, ping.key), *lines, "say Never.")
+    assert [name for name, _ in stage.steps(turn)] == ["transfer_to_pong", "transfer_to_ping", "transfer_to_pong"]
+    assert pong.key != ping.key
