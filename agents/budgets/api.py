@@ -9,7 +9,6 @@ from rest_framework.request import Request
 from agents.base.api.cursors import CURSOR_PARAMETERS, cursor
 from agents.base.api.views import ApiView, answer
 from agents.budgets.schemas import (
-    NANO,
     BudgetDeleted,
     BudgetList,
     BudgetObject,
@@ -17,6 +16,7 @@ from agents.budgets.schemas import (
     UpdateBudget,
 )
 from agents.budgets.store import changed_limits, new_budget
+from agents.loop.schemas.turn_budget import NANO
 from agents.record.models.choices import BudgetPeriod, BudgetTarget
 from agents.record.store import budgets
 from agents.record.store.budgets import BudgetRecord

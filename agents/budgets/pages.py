@@ -17,8 +17,9 @@ from pydantic import BaseModel, ValidationError
 from agents.base.access import Actor, require
 from agents.base.api.cursors import cursor
 from agents.base.errors import AgentsError, InvalidRequest
-from agents.budgets.schemas import NANO, CreateBudget, UpdateBudget
+from agents.budgets.schemas import CreateBudget, UpdateBudget
 from agents.budgets.store import changed_limits, new_budget
+from agents.loop.schemas.turn_budget import NANO
 from agents.record.models.choices import BudgetPeriod, BudgetTarget
 from agents.record.store import budgets
 from agents.record.store.budgets import BudgetRecord

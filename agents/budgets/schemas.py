@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, WithJsonSchema, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from agents.base.schemas.wire import Wire, WireOutput, null_is
+from agents.loop.schemas.turn_budget import Dollars, SpendingLimits, Tokens
 
-NANO = 1_000_000_000
 MIN_WINDOW_S, MAX_WINDOW_S = 60, 366 * 86_400
 TARGETS = ("user", "api_key_id", "agent_id", "session_id")
 
-Dollars = Annotated[
-    Decimal,
-    Field(ge=Decimal(1) / NANO, le=1_000_000_000, allow_inf_nan=False),
-    WithJsonSchema({"type": "number", "minimum": 1 / NANO, "maximum": 1_000_000_000}),
-]
-"""Counted in billionths: what is less than one is left out."""
-Tokens = Annotated[int, Field(ge=1, le=2**53 - 1)]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)]
 Period = Literal["turn", "total", "window"]
 
 
-class CreateBudget(Wire):
+class CreateBudget(SpendingLimits):
     """A limit of dollars (``usd``), of ``tokens``, or of both. It is for the one that is named, by ``user`` (a user's
     name), ``api_key_id``, ``agent_id`` or ``session_id``, or for the whole server. It limits each ``turn`` by itself,
     all in ``total`` since it was made (of a session: all), or a ``window`` of the last ``window_seconds``."""
@@ -36,13 +28,9 @@ class CreateBudget(Wire):
     session_id: str | None = None
     period: Annotated[Period, null_is("total")] = "total"
     window_seconds: Annotated[int, Field(ge=MIN_WINDOW_S, le=MAX_WINDOW_S)] | None = None
-    usd: Dollars | None = None
-    tokens: Tokens | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> CreateBudget:
-        if self.usd is None and self.tokens is None:
-            raise ValueError("a budget has a limit: usd, tokens, or both")
+    def _check_target_and_window(self) -> CreateBudget:
         if len([target for target in TARGETS if getattr(self, target) is not None]) > 1:
             raise ValueError(f"a budget is for one of {', '.join(TARGETS)}")
         if (self.period == "window") != (self.window_seconds is not None):

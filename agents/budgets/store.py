@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from agents.base import ids
 from agents.base.errors import InvalidRequest, NotFound
-from agents.budgets.schemas import NANO, CreateBudget, UpdateBudget
+from agents.budgets.schemas import CreateBudget, UpdateBudget
+from agents.loop.schemas.turn_budget import nano
 from agents.record.models.choices import BudgetPeriod, BudgetTarget
 from agents.record.store import budgets
 from agents.record.store.budgets import BudgetRecord, Limits, NewBudget
@@ -19,7 +18,7 @@ def new_budget(body: CreateBudget) -> NewBudget:
         target=target,
         key=key,
         period=BudgetPeriod[body.period.upper()],
-        limits=Limits(_nano(body.usd), body.tokens),
+        limits=Limits(nano(body.usd), body.tokens),
         window_us=None if body.window_seconds is None else body.window_seconds * 1_000_000,
         name=body.name,
     )
@@ -50,14 +49,10 @@ def changed_limits(record: BudgetRecord, body: UpdateBudget) -> Limits | None:
     if not fields & {"usd", "tokens"}:
         return None
     limits = Limits(
-        _nano(body.usd) if "usd" in fields else record.state.limit_nano,
+        nano(body.usd) if "usd" in fields else record.state.limit_nano,
         body.tokens if "tokens" in fields else record.state.limit_tokens,
     )
     if limits == Limits():
         message = "A budget keeps a limit, of dollars or of tokens; one that is not needed any more can be deleted."
         raise InvalidRequest(message, param="usd" if "usd" in fields else "tokens")
     return limits
-
-
-def _nano(usd: Decimal | None) -> int | None:
-    return None if usd is None else int(usd * NANO)

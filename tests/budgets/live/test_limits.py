@@ -13,7 +13,7 @@ from openai import OpenAI, RateLimitError
 from tests.support.live.caller import Caller, Talk, answer_to, script, tool, user
 from tests.support.live.held_model import HeldModel
 from tests.support.live.process import ServerProcess, running
-from tests.support.model_lab import ModelLab
+from tests.support.model_lab import USAGE, ModelLab
 
 pytestmark = pytest.mark.server
 
@@ -200,6 +200,19 @@ def test_dollars_need_a_price(caller: Caller, made: Any) -> None:
     assert "has no price" in stopped.json["error"]["message"]
 
 
+def test_a_request_allows_its_turn_so_many_dollars(caller: Caller) -> None:
+    talk = Talk(caller, model="lab/told", toolgroups=["builtin::demo"])
+    function = {"name": "get_weather", "arguments": '{"city": "Bern"}'}
+    call = {"index": 0, "id": "call_1", "type": "function", "function": function}
+    usage = {"prompt_tokens": 30, "completion_tokens": 5}
+    choice = {"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}
+    told = [{"choices": [choice]}, {"choices": [], "usage": usage}]
+    body = {"messages": [user(json.dumps(told))], "budget": {"usd": 0.03}}
+    failed = caller.post(f"{talk.path}/turn", body)
+    assert (failed.status, failed.json["error"]["code"]) == (429, "budget_reached")
+    assert "The budget of this turn is reached: $0.03 of $0.03." in failed.json["error"]["message"]
+
+
 def test_what_a_completion_read_from_a_cache_costs_less(caller: Caller, made: Any) -> None:
     budget = made(user="local", usd=1)
     usage = {"prompt_tokens": 30, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 20}}
@@ -208,6 +221,15 @@ def test_what_a_completion_read_from_a_cache_costs_less(caller: Caller, made: An
     assert answer.status == 200
     found = caller.get(f"{PATH}/{budget['id']}").json
     assert (found["spent_tokens"], found["spent_usd"]) == (35, 0.012)
+
+
+def test_embeddings_of_an_endpoint_are_counted_and_stopped(caller: Caller, made: Any) -> None:
+    budget = made(user="local", tokens=10)
+    body = {"model": "lab/embed", "input": "Hello"}
+    assert caller.post("/v1/embeddings", body).status == 200
+    assert spent(caller, budget) == USAGE["total_tokens"]
+    caller.post(f"{PATH}/{budget['id']}", {"tokens": USAGE["total_tokens"]})
+    refused(caller.post("/v1/embeddings", body))
 
 
 def _tokens(row: Any) -> int:
