@@ -9,4 +9,5 @@ from agents.record.store import ending_hooks
 
 def install() -> None:
     ending_hooks.add("webhooks", lazy_import("agents.webhooks.store.events.note"))
+    ending_hooks.add_of_doubt("webhooks", lazy_import("agents.webhooks.store.events.note_doubt"))
     backgrounds["webhooks"] = lazy_import("agents.webhooks.runner.background.WebhooksBackground")

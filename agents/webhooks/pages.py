@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -17,13 +17,13 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
-from pydantic import BaseModel, ValidationError
 
 from agents.base import ids
 from agents.base.access import require
 from agents.base.api.cursors import cursor
 from agents.base.errors import AgentsError, InvalidRequest
 from agents.base.run_sync import run_on_loop
+from agents.uikit import forms
 from agents.uikit.access import PageRequest, page
 from agents.uikit.links import at
 from agents.webhooks.runner.sending import check_url
@@ -34,18 +34,19 @@ from agents.webhooks.store import delivery_log, endpoints
 from agents.webhooks.store.delivery_log import DeliveryRecord
 from agents.webhooks.store.endpoints import MAX_ENDPOINTS, EndpointChanges, EndpointRecord
 
-B = TypeVar("B", bound=BaseModel)
-
 MEANINGS = {
     "turn.completed": gettext_noop("a turn has its answer"),
     "turn.failed": gettext_noop("a turn has failed"),
     "turn.cancelled": gettext_noop("a turn was cancelled, or waited too long"),
     "turn.interrupted": gettext_noop("a turn was lost with its process"),
     "turn.awaiting_input": gettext_noop("a turn waits for answers to calls, or for an approval"),
+    "turn.in_doubt": gettext_noop("a turn waits for a decision about a call"),
     "response.completed": gettext_noop("a response in the background is done"),
     "response.failed": gettext_noop("a response in the background has failed"),
     "response.cancelled": gettext_noop("a response in the background was cancelled"),
     "response.incomplete": gettext_noop("a response in the background came to a limit"),
+    "agent.session.idle": gettext_noop("a session of an agent does nothing any more"),
+    "agent.session.action_required": gettext_noop("a session of an agent waits for its client"),
 }
 """When each type of event is sent."""
 _FIELDS = {
@@ -87,7 +88,7 @@ def endpoint_list(request: PageRequest) -> HttpResponse:
         return _list(request)
     require(request.actor, "manage")
     try:
-        body = _parsed(CreateWebhookEndpoint, _form_of(request))
+        body = forms.parsed(CreateWebhookEndpoint, _form_of(request), _FIELDS)
         run_on_loop(check_url(body.url))
         record, secret = endpoints.create(request.actor, name=body.name, url=body.url, event_types=body.event_types)
     except InvalidRequest as error:
@@ -162,7 +163,7 @@ def change(request: PageRequest, webhook_endpoint_id: str) -> HttpResponse:
         changes = EndpointChanges(enabled=request.POST["enabled"] == "true")
     else:
         try:
-            body = _parsed(UpdateWebhookEndpoint, _form_of(request))
+            body = forms.parsed(UpdateWebhookEndpoint, _form_of(request), _FIELDS)
             run_on_loop(check_url(body.url or ""))
         except InvalidRequest as error:
             return _detail(request, endpoint, error=error, status=400)
@@ -187,7 +188,7 @@ def rotate(request: PageRequest, webhook_endpoint_id: str) -> HttpResponse:
 def send_test(request: PageRequest, webhook_endpoint_id: str) -> HttpResponse:
     endpoint = endpoints.get(request.actor, webhook_endpoint_id, "manage")
     try:
-        body = _parsed(TestWebhookEndpoint, {"event_type": request.POST.get("event_type", "")})
+        body = forms.parsed(TestWebhookEndpoint, {"event_type": request.POST.get("event_type", "")}, _FIELDS)
         outcome = run_on_loop(send_sample(request.actor, webhook_endpoint_id, body.event_type))
     except AgentsError as error:
         messages.error(request, error.message)
@@ -220,12 +221,3 @@ def _form_of(request: PageRequest) -> dict[str, Any]:
     """Return the values that the form of an endpoint sent."""
     name, url = (request.POST.get(field, "").replace("\0", "") for field in ("name", "url"))
     return {"name": name, "url": url.strip(), "event_types": request.POST.getlist("event_types")}
-
-
-def _parsed(model: type[B], values: dict[str, Any]) -> B:
-    """Parse the values of a form. Raises InvalidRequest in the reader's language."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        field = str(error.errors()[0]["loc"][0])
-        raise InvalidRequest(_(_FIELDS[field]), param=field) from None

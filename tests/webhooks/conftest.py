@@ -52,10 +52,11 @@ def send(run_async: Callable[[Any], Any]) -> Send:
 
 @pytest.fixture
 def registered(receiver: Receiver) -> Registered:
-    """An endpoint of somebody's at the receiver, with its secret; without types it hears of everything."""
+    """An endpoint of somebody's at the receiver, with its secret; without types it hears of turns and responses."""
+    every = [name for name in BY_NAME if not name.startswith("agent.")]
 
     def register(actor: Actor, *types: str, name: str = "mine") -> tuple[EndpointRecord, str]:
-        return endpoints.create(actor, name=name, url=receiver.url, event_types=types or list(BY_NAME))
+        return endpoints.create(actor, name=name, url=receiver.url, event_types=types or every)
 
     return register
 

@@ -13,10 +13,12 @@ from openai import InvalidWebhookSignatureError
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.store.writer import writer
+from agents.openai_agents.wire.sessions import session_id
 from agents.record.models.turns import Turn
 from agents.record.schemas.events import ErrorInfo
-from agents.record.store import closing, sessions
+from agents.record.store import closing, decisions, sessions
 from agents.record.store.closing import TurnEnding
+from agents.record.store.decisions import Decision
 from agents.webhooks.models import WebhookEvent
 from agents.webhooks.schemas.event_types import BY_NAME, EVENT_TYPES
 from agents.webhooks.store import endpoints
@@ -24,6 +26,7 @@ from agents.webhooks.store.endpoints import EndpointChanges
 from tests.conftest import Clock
 from tests.loop.play import LOOKUP
 from tests.support.builders import make_response, make_turn
+from tests.support.doubtful_turns import make_doubtful
 from tests.support.http_endpoint import Request
 from tests.webhooks.conftest import Registered, Send
 from tests.webhooks.receiver import Receiver
@@ -121,6 +124,47 @@ def test_a_response_that_waits_is_completed_and_its_turn_waits(
     make_response(owner, **WAITING, background=True)
     send()
     assert sorted(receiver.types) == ["response.completed", "turn.awaiting_input"]
+
+
+def test_a_call_in_doubt_is_told_once(owner: Actor, receiver: Receiver, registered: Registered, send: Send) -> None:
+    registered(owner, "turn.in_doubt", "turn.awaiting_input")
+    doubtful = make_doubtful(owner)
+    send()
+    [event] = receiver.events
+    assert (event["type"], event["data"]["id"]) == ("turn.in_doubt", doubtful.made.public_id)
+    decisions.decide(owner, doubtful.made.turn, [Decision(doubtful.steps[0], "done")])
+    send()
+    assert len(receiver.taken) == 1
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected", "data"),
+    [
+        ({"script": "say Hello."}, "idle", {"environment_type": "none"}),
+        ({"script": "fail 502 no"}, "idle", {"environment_type": "none"}),
+        (WAITING, "action_required", {"required_action": {"type": "function_call"}}),
+    ],
+)
+def test_a_session_of_an_agent_is_told_of_in_the_words_of_openai(
+    turn: Mapping[str, Any],
+    expected: str,
+    data: dict[str, Any],
+    owner: Actor,
+    receiver: Receiver,
+    registered: Registered,
+    send: Send,
+    unwrap: Unwrap,
+    present: Clock,
+) -> None:
+    _, secret = registered(owner, *(kind.name for kind in EVENT_TYPES if kind.subject == "session"))
+    made = make_turn(owner, **turn)
+    make_response(owner, "say Hello.")  # of no agent
+    send()
+    [request] = receiver.taken
+    event = unwrap(request, secret)
+    names = {"idle": "AgentSessionIdleWebhookEvent", "action_required": "AgentSessionActionRequiredWebhookEvent"}
+    assert type(event).__name__ == names[expected]
+    assert event.data.to_dict() == {"id": session_id(made.session), **data}
 
 
 def test_nobody_hears_of_what_is_not_theirs(
@@ -221,8 +265,11 @@ def test_the_numbers_of_types_stay() -> None:
         "turn.cancelled": 2,
         "turn.interrupted": 3,
         "turn.awaiting_input": 4,
+        "turn.in_doubt": 5,
         "response.completed": 10,
         "response.failed": 11,
         "response.cancelled": 12,
         "response.incomplete": 13,
+        "agent.session.idle": 20,
+        "agent.session.action_required": 21,
     }

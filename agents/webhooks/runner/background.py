@@ -22,7 +22,7 @@ class WebhooksBackground(background.BackgroundWork):
     async def recover(self) -> None:
         released = await read(deliveries.release, ids.now_us()) if self._sender is not None else 0
         if released:
-            events.ring()
+            events.news.tell()
 
     async def expire(self) -> int:
         return await read(deliveries.expire, ids.now_us(), settings.WEBHOOK_DAYS)

@@ -7,12 +7,13 @@ import logging
 import msgspec
 
 from agents.base import ids
+from agents.record.store import turns
 from agents.responses.runner.response_state import ended_as
 from agents.responses.store import responses
-from agents.webhooks.schemas.event_types import BY_NAME
+from agents.webhooks.schemas.event_types import BY_NAME, SESSION_ACTION_REQUIRED
 from agents.webhooks.store import events
 from agents.webhooks.store.events import WaitingEvent
-from agents.webhooks.wire.payload import response_data, turn_data
+from agents.webhooks.wire.payload import APPROVAL, FUNCTION_CALL, response_data, session_data, turn_data
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +40,18 @@ def _completed(event: WaitingEvent) -> WaitingEvent | None:
         return _of_response(event, event.response)
     if event.session is None:
         return None
+    if event.kind.subject == "session":
+        return events.with_data(event, session_data(event.session, _required_action(event)))
     return events.with_data(event, turn_data(event.turn, event.session, event.agent))
+
+
+def _required_action(event: WaitingEvent) -> str | None:
+    """Return what a session waits for; of one that has been answered meanwhile it is not known any more, and most wait
+    for a function."""
+    if event.kind is not SESSION_ACTION_REQUIRED:
+        return None
+    pending = turns.pending_calls(event.turn)
+    return APPROVAL if pending and pending[0].needs_approval else FUNCTION_CALL
 
 
 def _of_response(event: WaitingEvent, response: int) -> WaitingEvent | None:

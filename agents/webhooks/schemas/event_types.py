@@ -15,7 +15,7 @@ class EventType:
 
     number: int
     name: str
-    subject: Literal["turn", "response"]
+    subject: Literal["turn", "response", "session"]
 
     @property
     def bit(self) -> int:
@@ -27,14 +27,18 @@ TURN_FAILED = EventType(1, "turn.failed", "turn")
 TURN_CANCELLED = EventType(2, "turn.cancelled", "turn")
 TURN_INTERRUPTED = EventType(3, "turn.interrupted", "turn")
 TURN_AWAITING_INPUT = EventType(4, "turn.awaiting_input", "turn")
+TURN_IN_DOUBT = EventType(5, "turn.in_doubt", "turn")
 RESPONSE_COMPLETED = EventType(10, "response.completed", "response")
 RESPONSE_FAILED = EventType(11, "response.failed", "response")
 RESPONSE_CANCELLED = EventType(12, "response.cancelled", "response")
 RESPONSE_INCOMPLETE = EventType(13, "response.incomplete", "response")
+SESSION_IDLE = EventType(20, "agent.session.idle", "session")
+SESSION_ACTION_REQUIRED = EventType(21, "agent.session.action_required", "session")
 
 EVENT_TYPES = (
-    *(TURN_COMPLETED, TURN_FAILED, TURN_CANCELLED, TURN_INTERRUPTED, TURN_AWAITING_INPUT),
+    *(TURN_COMPLETED, TURN_FAILED, TURN_CANCELLED, TURN_INTERRUPTED, TURN_AWAITING_INPUT, TURN_IN_DOUBT),
     *(RESPONSE_COMPLETED, RESPONSE_FAILED, RESPONSE_CANCELLED, RESPONSE_INCOMPLETE),
+    *(SESSION_IDLE, SESSION_ACTION_REQUIRED),
 )
 """All of them, in the order of lists."""
 BY_NAME = {kind.name: kind for kind in EVENT_TYPES}

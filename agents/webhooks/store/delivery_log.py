@@ -87,7 +87,7 @@ def send_again(actor: Actor, endpoint_id: str, public_id: str) -> DeliveryRecord
     now = to_datetime(ids.now_us())
     rows = WebhookDelivery.objects.filter(pk=delivery.key)
     writer.write(lambda: rows.update(state=DeliveryState.PENDING, began_at=now, due_at=now, failures=0))
-    events.ring()
+    events.news.tell()
     return get(actor, endpoint_id, public_id, "manage")
 
 

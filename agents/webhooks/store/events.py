@@ -1,17 +1,17 @@
 """Events: written where a turn ends or waits, in its transaction; then made into a delivery for each endpoint.
 
-A turn pays for two statements at most, and a row is written only where its owner has an endpoint that hears of it. Of
+A turn pays for three statements at most, and a row is written only where its owner has an endpoint that hears of it. Of
 what kind a response's end is in OpenAI's words is found out afterwards (`agents.webhooks.runner.fan_out`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from django.db import transaction
 
 from agents.base import ids
+from agents.base.news import News
 from agents.base.store.cursors import direct_cursor
 from agents.base.store.sql import execute_later
 from agents.base.store.writer import writer
@@ -30,17 +30,19 @@ MAX_READ = 100
 _INSERT = """
     INSERT INTO agents_webhookevent (id, type, owner_id, turn_id, response_id, data, is_test, waits, created_at)
     SELECT %s, %s, t.owner_id, t.id, {response}, '', FALSE, TRUE, %s
-    FROM agents_turn t {join} WHERE t.id = %s AND t.source = %s AND EXISTS (
+    FROM agents_turn t {join} WHERE t.id = %s AND t.source = %s {of} AND EXISTS (
         SELECT 1 FROM agents_webhookendpoint e
         WHERE e.owner_id = t.owner_id AND e.disabled_at IS NULL AND (e.event_types & %s) <> 0
     )
 """
-_OF_TURN = _INSERT.format(response="NULL", join="")
+_OF_TURN = _INSERT.format(response="NULL", join="", of="")
+_OF_SESSION = _INSERT.format(response="NULL", join="", of="AND t.agent_id IS NOT NULL")
 _BACKGROUND = '%"background":true%'
 """In the settings of a response in the background, and perhaps in others: whoever reads the event looks closer."""
 _OF_RESPONSE = _INSERT.format(
     response="r.id",
     join="JOIN agents_response r ON r.turn_id = t.id AND r.api = %s AND r.last_seq = %s AND r.settings LIKE %s",
+    of="",
 )
 _RESPONSE_ENDS: dict[str, tuple[EventType, ...]] = {
     "completed": (event_types.RESPONSE_COMPLETED, event_types.RESPONSE_INCOMPLETE),
@@ -55,35 +57,33 @@ def note(turn: int, event: TurnAwaiting | TurnEnded) -> None:
     """Write the events of a turn that ends or waits, in the transaction that stores it."""
     if isinstance(event, TurnEnded):
         of_turn, of_response = BY_NAME[f"turn.{event.status}"], _RESPONSE_ENDS[event.status]
+        of_session = event_types.SESSION_IDLE
     else:
         of_turn, of_response = event_types.TURN_AWAITING_INPUT, (event_types.RESPONSE_COMPLETED,)
+        of_session = event_types.SESSION_ACTION_REQUIRED
     native = Source.NATIVE.value
     execute_later(_OF_TURN, ids.new_key(), of_turn.number, event.at, turn, native, of_turn.bit)
+    execute_later(_OF_SESSION, ids.new_key(), of_session.number, event.at, turn, native, of_session.bit)
     response = Api.RESPONSES.value, event.seq, _BACKGROUND
     mask = sum(kind.bit for kind in of_response)
     execute_later(_OF_RESPONSE, ids.new_key(), of_response[0].number, event.at, *response, turn, native, mask)
-    transaction.on_commit(_ring_if_heard)
+    transaction.on_commit(_tell_if_heard)
 
 
-_bells: list[Callable[[], None]] = []
+def note_doubt(turn: int, at_us: int) -> None:
+    """Write the event of a turn that waits for somebody to decide about a call, in the transaction that stores it."""
+    kind, native = event_types.TURN_IN_DOUBT, Source.NATIVE.value
+    execute_later(_OF_TURN, ids.new_key(), kind.number, at_us, turn, native, kind.bit)
+    transaction.on_commit(_tell_if_heard)
 
 
-def on_news(bell: Callable[[], None]) -> Callable[[], None]:
-    """Call ``bell``, from any thread, when there may be new events or something to be sent at once; returns the
-    function that ends it."""
-    _bells.append(bell)
-    return lambda: _bells.remove(bell)
+news = News()
+"""Tells this process's sender that there may be new events, or something to be sent at once."""
 
 
-def ring() -> None:
-    """Tell this process's sender that there may be something to do."""
-    for bell in list(_bells):
-        bell()
-
-
-def _ring_if_heard() -> None:
+def _tell_if_heard() -> None:
     if _outlook.is_heard:
-        ring()
+        news.tell()
 
 
 # ------------------------------------------------------------------------------------------ what waits
@@ -92,7 +92,7 @@ def _ring_if_heard() -> None:
 @dataclass(frozen=True, slots=True)
 class Outlook:
     """What there is to do: whether events wait, and when the next delivery is due (microseconds since 1970), None where
-    none is. ``is_heard`` says whether there is an endpoint: without one no turn that ends rings."""
+    none is. ``is_heard`` says whether there is an endpoint: without one no turn that ends tells of it."""
 
     events_wait: bool
     next_due: int | None

@@ -5,7 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from agents.base import ids
-from agents.webhooks.schemas.event_types import EventType
+from agents.openai_agents.wire.sessions import session_id
+from agents.webhooks.schemas.event_types import SESSION_ACTION_REQUIRED, EventType
+
+FUNCTION_CALL, APPROVAL = "function_call", "mcp_approval_request"
+"""What a session may wait for, in OpenAI's words."""
 
 
 def payload(key: int, kind: EventType, created_at: int, data: str) -> bytes:
@@ -37,6 +41,21 @@ def turn_data(turn: int, session: int, agent: int | None) -> str:
     ).decode()
 
 
+def session_data(session: int, required_action: str | None) -> str:
+    """Encode the data of an event of a session of OpenAI's Agents API, as that has them: what it waits for, or where
+    its programs run."""
+    data: dict[str, object] = {"id": session_id(session)}
+    if required_action is None:
+        return msgspec.json.encode({**data, "environment_type": "none"}).decode()
+    return msgspec.json.encode({**data, "required_action": {"type": required_action}}).decode()
+
+
 def sample_data(kind: EventType, key: int) -> str:
     """Encode data that look like those of such an event, and lead nowhere."""
-    return response_data(key) if kind.subject == "response" else turn_data(key, key, key)
+    match kind.subject:
+        case "response":
+            return response_data(key)
+        case "session":
+            return session_data(key, FUNCTION_CALL if kind is SESSION_ACTION_REQUIRED else None)
+        case "turn":
+            return turn_data(key, key, key)
