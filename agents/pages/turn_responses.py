@@ -37,6 +37,7 @@ _SETTING_NAMES = (
     "max_output_tokens",
     "max_tool_calls",
     "max_infer_iters",
+    "budget",
     "temperature",
     "top_p",
     "presence_penalty",

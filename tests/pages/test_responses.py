@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -26,23 +25,16 @@ from agents.responses.store import conversations, responses
 from agents.server.socket import fragments
 from tests.loop.test_loop import tool
 from tests.support.builders import make_agent, make_response, make_session, make_turn
-from tests.support.inprocess import inline_service
 from tests.support.pages.markup import elements, unsafe, words
 from tests.support.pages.openai_requests import LOOKUP, respond
 from tests.support.pages.turn_page import cards, get
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("inline_turns")]
 
 
 @pytest.fixture
 def me(db: None) -> Actor:
     return keys.local()
-
-
-@pytest.fixture(autouse=True)
-def _service(db: None) -> Iterator[None]:
-    with inline_service():
-        yield
 
 
 def page_of(client: Client, turn: str, query: str = "") -> str:
@@ -125,7 +117,7 @@ def test_a_turn_of_two_responses_shows_where_the_second_begins(client: Client, m
     assert order[2] == "leg-2"
     assert [each["data-type"] for each in cards(page)] == ["inference", "tool_execution", "inference"]
     read = words(page)
-    assert read.index("answered by the client") < read.index(f"Response 2 {second}") < read.index("And hurry.")
+    assert read.index("answered by local") < read.index(f"Response 2 {second}") < read.index("And hurry.")
     assert client.get(f"/turns/{turn}/value/?part=input-2-0").content == b"And hurry."
     assert f"/turns/{turn}/#response-2" == client.get(f"/responses/{second}/").headers["Location"]
     assert f"/turns/{turn}/" == client.get(f"/responses/{first}/").headers["Location"]

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from agents.loop.protocols.tools import Grammar
 from agents.record.schemas.content import ResponseFormat, SamplingParams, ToolDef, Usage
 
 
@@ -19,7 +20,8 @@ class InferenceRequest:
     """One inference. ``messages`` are encoded chat-completions messages (`agents.record.schemas.items`), sent as they
     are. ``tool_choice`` is ``auto``, ``required``, ``none`` or a tool's name. ``model`` is the
     name as the endpoint knows it. ``options`` are further fields of chat completions, sent as they
-    are and in place of ours of the same name."""
+    are and in place of ours of the same name. ``grammar`` is that of the only argument, ``input``, of the tool that
+    ``tool_choice`` names: an endpoint that can hold a model to it may."""
 
     model: str
     messages: Sequence[bytes]
@@ -28,11 +30,16 @@ class InferenceRequest:
     sampling: SamplingParams = field(default_factory=SamplingParams)
     response_format: ResponseFormat | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    grammar: Grammar | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
+    """Words of the model. ``logprobs`` are the probabilities of their tokens, as OpenAI's Responses API has them: each
+    has ``token``, ``logprob``, ``bytes`` and ``top_logprobs``, the most likely tokens in its place."""
+
     text: str
+    logprobs: Sequence[dict[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +117,21 @@ class RelayEndpoint(Protocol):
 
     name: str
 
-    async def document(self, path: str, body: bytes, *, model: str) -> bytes:
+    async def document(self, path: str, body: bytes, *, model: str, headers: Mapping[str, str] = ...) -> bytes:
         """Send a request and return the JSON document of its answer."""
         ...
 
-    def payloads(self, path: str, body: bytes, *, model: str) -> AsyncGenerator[bytes, None]:
+    def payloads(
+        self, path: str, body: bytes, *, model: str, headers: Mapping[str, str] = ...
+    ) -> AsyncGenerator[bytes, None]:
         """Yield the data of each event of a streamed answer as it arrives, without ``[DONE]``; or the
         document of an answer that was not streamed."""
         ...
+
+
+@runtime_checkable
+class MessagesEndpoint(RelayEndpoint, Protocol):
+    """An endpoint that may speak Anthropic's Messages API, too. ``messages_headers`` are those that its requests need
+    there; None where it does not."""
+
+    messages_headers: Mapping[str, str] | None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -20,12 +20,13 @@ from agents.loop.inference.base import Chunk, InferenceRequest, Model
 from agents.loop.inference.chat import request as chat_request
 from agents.loop.inference.chat.call_parts import random_call_id
 from agents.loop.inference.chat.endpoint_errors import EndpointErrors
+from agents.loop.inference.chat.guided_call import GuidedCallStream
 from agents.loop.inference.chat.payload_stream import PayloadStream
 from agents.loop.inference.chat.response_body import ResponseBody
 from agents.loop.inference.chat.stream import ChatStream
 from agents.loop.inference.chat.timeouts import Deadlines, EndpointLimits, RetryPolicy, Tries
 from agents.loop.inference.chat.token_count import TokenRoute
-from agents.loop.inference.chat.transport import Transport, now
+from agents.loop.inference.chat.transport import NO_HEADERS, Transport, now
 
 _log = logging.getLogger(__name__)
 
@@ -46,13 +47,18 @@ class _ModelList(msgspec.Struct):
 @dataclass(frozen=True, slots=True)
 class EndpointConfig:
     """An OpenAI-compatible endpoint. ``base_url`` is as its documentation gives it, mostly with ``/v1``.
-    ``max_tokens_field`` is ``max_completion_tokens`` where models refuse ``max_tokens``."""
+    ``max_tokens_field`` is ``max_completion_tokens`` where models refuse ``max_tokens``; ``grammars`` is the field by
+    which it holds a model to a grammar (`agents.loop.inference.chat.request.GRAMMAR_FIELDS`), if it can. ``messages``
+    is set where it also speaks Anthropic's Messages API below ``base_url``, to how it takes the key there: ``bearer``
+    or ``x-api-key``."""
 
     base_url: str
     api_key: str | None = field(default=None, repr=False)
     limits: EndpointLimits = field(default_factory=EndpointLimits)
     retries: RetryPolicy = field(default_factory=RetryPolicy)
     max_tokens_field: str = "max_tokens"
+    grammars: str = ""
+    messages: str = ""
 
 
 class OpenAICompatible:
@@ -70,7 +76,10 @@ class OpenAICompatible:
         key = (config.api_key or "").strip()
         self.name = name
         self._limits, self._retries = config.limits, config.retries
-        self._max_tokens_field = config.max_tokens_field
+        self._max_tokens_field, self._grammar_field = config.max_tokens_field, config.grammars
+        self.messages_headers: Mapping[str, str] | None = None
+        if config.messages:
+            self.messages_headers = {"x-api-key": key, "Authorization": ""} if config.messages == "x-api-key" else {}
         self._sleep = sleep
         self._new_call_id = new_call_id
         self._faults = EndpointErrors(name, key)
@@ -86,11 +95,11 @@ class OpenAICompatible:
         """Run one inference. Raises ProviderError, and InvalidRequest before anything is sent for a request
         that chat completions cannot express. Closing the iterator early closes the connection, which stops
         the endpoint."""
-        body = chat_request.encode(request, self._max_tokens_field)
+        body = chat_request.encode(request, self._max_tokens_field, self._grammar_field)
         tries = self._tries()
         # this retry loop is repeated in the methods below: a shared generator would cost time per token
         while True:
-            answer = self._new_stream(request.model)
+            answer = self._new_stream(request)
             incoming = await self._open("/chat/completions", body, request.model, tries)
             try:
                 if incoming.content_type == "application/json":
@@ -112,11 +121,11 @@ class OpenAICompatible:
             finally:
                 incoming.close()
 
-    async def document(self, path: str, body: bytes, *, model: str) -> bytes:
+    async def document(self, path: str, body: bytes, *, model: str, headers: Mapping[str, str] = NO_HEADERS) -> bytes:
         """Send a request and return the body of its answer unchanged. Raises ProviderError."""
         tries = self._tries()
         while True:
-            incoming = await self._open(path, body, model, tries)
+            incoming = await self._open(path, body, model, tries, headers)
             try:
                 return await self._read_document(incoming)
             except ProviderError as error:
@@ -125,13 +134,15 @@ class OpenAICompatible:
             finally:
                 incoming.close()
 
-    async def payloads(self, path: str, body: bytes, *, model: str) -> AsyncGenerator[bytes, None]:
+    async def payloads(
+        self, path: str, body: bytes, *, model: str, headers: Mapping[str, str] = NO_HEADERS
+    ) -> AsyncGenerator[bytes, None]:
         """Send a request and yield the events of its answer as they arrive. Raises ProviderError. Closing the
         iterator early closes the connection."""
         tries = self._tries()
         while True:
             events = PayloadStream(self._faults, self._limits.output_chars)
-            incoming = await self._open(path, body, model, tries)
+            incoming = await self._open(path, body, model, tries, headers)
             try:
                 if incoming.content_type == "application/json":
                     yield await self._read_document(incoming)
@@ -165,18 +176,23 @@ class OpenAICompatible:
         await self._transport.close()
         await self._tokens.close()
 
-    def _new_stream(self, model: str) -> ChatStream:
-        output_chars = self._limits.output_chars
-        return ChatStream(self._faults, model=model, output_chars=output_chars, new_call_id=self._new_call_id)
+    def _new_stream(self, request: InferenceRequest) -> ChatStream:
+        faults, new_call_id, chars = self._faults, self._new_call_id, self._limits.output_chars
+        if not self._grammar_field or request.grammar is None:
+            return ChatStream(faults, model=request.model, output_chars=chars, new_call_id=new_call_id)
+        called = request.tool_choice
+        return GuidedCallStream(faults, model=request.model, output_chars=chars, new_call_id=new_call_id, called=called)
 
     def _tries(self) -> Tries:
         return Tries(self._retries, self._limits, now())
 
-    async def _open(self, path: str, body: bytes, model: str, tries: Tries) -> ResponseBody:
+    async def _open(
+        self, path: str, body: bytes, model: str, tries: Tries, headers: Mapping[str, str] = NO_HEADERS
+    ) -> ResponseBody:
         """Return the first answer with status 200. Callers retry no answer that has begun: its text was sent."""
         while True:
             try:
-                return await self._transport.post(path, body, tries.deadlines, model=model)
+                return await self._transport.post(path, body, tries.deadlines, model=model, headers=headers)
             except ProviderError as error:
                 if not await self._wait_to_retry(error, tries):
                     raise

@@ -38,7 +38,7 @@ repeats its question and counts the rounds, so that a script goes on where it wa
 
 ``tool_choice`` is heeded, also by scripts: ``none`` drops calls, ``required`` and a tool's name add
 one to a round that has none. Of the sampling only ``max_tokens`` and ``stop`` have an
-effect. Usage counts words, long ones in parts.
+effect. Usage counts words, long ones in parts. Where ``logprobs`` are asked for, each token has one of its own.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from typing import assert_never
 from agents.base.errors import InvalidRequest, ProviderError
 from agents.loop.inference.base import Chunk, InferenceRequest, Model
 from agents.loop.inference.chat.endpoint_errors import EndpointErrors, is_retryable
-from agents.loop.inference.script import language, replies
+from agents.loop.inference.script import known, language, replies
 from agents.loop.inference.script.actions import (
     CallTool,
     Cut,
@@ -181,7 +181,7 @@ def _actions(request: InferenceRequest, chat: ChatHistory) -> list[ScriptAction]
     if chat.is_to_be_summed_up:
         return [Say(chat.summary)]
     forced = _forced_tool(request, chat.question)
-    actions = _script_actions(chat)
+    actions = _script_actions(request, chat)
     if actions is None:
         return _reply_actions(request, chat, forced)
     if request.tool_choice == "none":
@@ -194,11 +194,12 @@ def _actions(request: InferenceRequest, chat: ChatHistory) -> list[ScriptAction]
     return actions
 
 
-def _script_actions(chat: ChatHistory) -> list[ScriptAction] | None:
-    if not language.is_script(chat.question):
-        return None
-    rounds = language.parse(chat.question)
-    return rounds[chat.round] if chat.round < len(rounds) else None
+def _script_actions(request: InferenceRequest, chat: ChatHistory) -> list[ScriptAction] | None:
+    if language.is_script(chat.question):
+        rounds: list[list[ScriptAction]] | None = language.parse(chat.question)
+    else:
+        rounds = known.rounds(chat.question, [tool.name for tool in request.tools])
+    return rounds[chat.round] if rounds and chat.round < len(rounds) else None
 
 
 def _reply_actions(request: InferenceRequest, chat: ChatHistory, forced: ToolDef | None) -> list[ScriptAction]:

@@ -17,6 +17,7 @@ from agents.record.models.choices import Api, TurnStatus
 from agents.record.models.turns import Response
 from agents.record.schemas.content import ImageItem, TextItem, TurnMessage
 from agents.record.schemas.events import Steering, TurnResumed
+from agents.record.store import tags
 from agents.record.store.history import NewItem
 from agents.record.store.retries import Retry
 
@@ -26,7 +27,7 @@ class NewResponse:
     """The values of a new response. ``body`` is the request as received, ``settings`` the fields that
     the response repeats, ``items`` the input as history keeps it, with the form it came in (None: made
     from the messages). ``needs_caller`` says that the request came with data that is not stored;
-    ``actor`` is who sent it."""
+    ``actor`` is who sent it, ``prompt`` the id and the version of the prompt that its instructions are from."""
 
     key: int
     body: bytes
@@ -37,6 +38,7 @@ class NewResponse:
     retry: Retry | None = None
     needs_caller: bool = False
     actor: Actor | None = None
+    prompt: tuple[str, str] | None = None
 
 
 _SENDER = "needs_caller actor_user actor_key actor_scope"
@@ -91,6 +93,8 @@ def add_response(
         new.needs_caller,
         *_actor_columns(new.actor),
     )
+    if new.prompt is not None:
+        tags.index_prompt(turn, *new.prompt)
 
 
 # --------------------------------------------------------------------------------------------- steering

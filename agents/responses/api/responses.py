@@ -59,8 +59,7 @@ def _start(request: ResponseRequest) -> HttpResponseBase:
     if request.body.background and started.is_repeated:
         return _response_answer(responses.get(request.actor, started.head.id, "run"))
     if request.body.background:
-        state = ResponseState("queued" if started.queued else "in_progress")
-        return json_response(response_json(started.head, state))
+        return json_response(response_json(started.head, ResponseState("queued")))
     return Awaited(partial(response_answer, started))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.base.errors import InvalidRequest
-from agents.loop.protocols.tools import ClientForm
+from agents.loop.protocols.tools import ClientForm, Grammar
 from agents.record.schemas.content import ToolDef
 from agents.record.schemas.events import ClientToolKind
 from agents.responses.schemas.client_calls import DECLARATIONS, qualified_name
@@ -72,10 +72,12 @@ def _add(found: ClientTools, tool: Any) -> None:
         case FunctionParam():
             found.add(_function(tool))
         case CustomTool():
-            found.add(_custom(tool), ClientForm("custom"))
+            found.add(_custom(tool), ClientForm("custom", grammar=_grammar(tool)))
         case NamespaceTool():
-            for definition, kind in _named(tool):
-                found.add(definition, ClientForm(kind, tool.name))
+            for definition, member in _named(tool):
+                is_custom = isinstance(member, CustomTool)
+                form = ClientForm("custom" if is_custom else None, tool.name, _grammar(member))
+                found.add(definition, form)
         case ClientTool(is_hosted=True):
             found.left_out.append(f"{tool.type} in a container")
         case ClientTool():
@@ -96,13 +98,13 @@ def _add(found: ClientTools, tool: Any) -> None:
             found.left_out.append(tool.type)
 
 
-def _named(namespace: NamespaceTool) -> Iterator[tuple[ToolDef, ClientToolKind | None]]:
-    """Yield the tools of a namespace, each with the namespace in its name and in what is said of it."""
+def _named(namespace: NamespaceTool) -> Iterator[tuple[ToolDef, FunctionParam | CustomTool]]:
+    """Yield the tools of a namespace, each as a function with the namespace in its name and in what is said of it."""
     for tool in namespace.tools:
         definition = _function(tool) if isinstance(tool, FunctionParam) else _custom(tool)
         description = "\n\n".join(filter(None, (definition.description, namespace.description)))
         changes = {"name": qualified_name(tool.name, namespace.name), "description": description or None}
-        yield definition.model_copy(update=changes), "custom" if isinstance(tool, CustomTool) else None
+        yield definition.model_copy(update=changes), tool
 
 
 def _function(tool: FunctionParam) -> ToolDef:
@@ -110,8 +112,15 @@ def _function(tool: FunctionParam) -> ToolDef:
     return ToolDef(name=tool.name, description=tool.description, input_schema=schema, strict=tool.strict)
 
 
+def _grammar(tool: FunctionParam | CustomTool) -> Grammar | None:
+    if not isinstance(tool, CustomTool) or not tool.format.syntax or not tool.format.definition:
+        return None
+    return Grammar(tool.format.syntax, tool.format.definition) if tool.format.type == "grammar" else None
+
+
 def _custom(tool: CustomTool) -> ToolDef:
-    """Return a function with one text. A grammar can only be told: chat completions have none."""
+    """Return a function with one text. A grammar is told: chat completions have none, and only some endpoints take one
+    where the tool has to be called."""
     rule = "The text that the tool is given, as it is."
     if tool.format.type == "grammar":
         rule += f" It must match this grammar ({tool.format.syntax}):\n\n{tool.format.definition}"

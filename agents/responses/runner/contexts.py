@@ -14,7 +14,7 @@ from agents.loop.progress import RunProgress
 from agents.loop.service import Service
 from agents.loop.token_estimate import estimated_tokens
 from agents.record.store import items as stored_items
-from agents.responses.runner import input
+from agents.responses.runner import earlier_tools, input
 from agents.responses.runner.requests import ResponseRequest
 from agents.responses.runner.response_run import response_run
 from agents.responses.runner.responses import history_of, with_agent
@@ -70,6 +70,7 @@ def _context(service: Service, request: ResponseRequest, has_model: bool) -> _Co
     request = with_agent(service, request)
     parsed = input.parse_input(request.body.input, request.readable)
     target = input.target_of(request.actor, request.body)
+    request = replace(request, earlier_tools=earlier_tools.before(request, target))
     run = response_run(service, request, ids.new_key(), target.session or ids.new_key(), parsed.messages)
     progress = RunProgress(replace(run, history=history_of(target, parsed)))
     inference = InferenceRequest(run.inference_model, progress.messages(), progress.available_tools())

@@ -18,6 +18,7 @@ from agents.record.store.agents import AgentRecord
 from agents.record.store.history import NewItem
 from agents.record.store.retries import Retry
 from agents.responses.schemas.requests import CreateResponse
+from agents.responses.schemas.tools import ResponseTool
 from agents.responses.wire.responses import ResponseHead
 
 
@@ -44,7 +45,8 @@ class StartedResponse:
 class ResponseRequest:
     """A request for a response: its actor, its parsed and raw body, and the caller's data for providers.
     ``readable`` are its items with files replaced for the model, where there are files; ``earlier`` the items before
-    it where they are not those of a stored response; ``agent`` is the agent that its model names."""
+    it where they are not those of a stored response; ``agent`` is the agent that its model names; ``earlier_tools``
+    are those that the items before it brought, the last ones first."""
 
     actor: Actor
     body: CreateResponse
@@ -54,6 +56,7 @@ class ResponseRequest:
     readable: Sequence[Any] | None = None
     earlier: Sequence[NewItem] | None = None
     agent: AgentRecord | None = None
+    earlier_tools: Sequence[ResponseTool] = ()
 
     @property
     def is_kept(self) -> bool:

@@ -32,13 +32,13 @@ def response_run(
     check_images(messages)
     name = body.model if agent is None else agent.config.model
     inference, model = model_names.resolve(providers, actor, name)
-    offer = tools.offered_tools(providers, actor, body, request.provider_data)
+    offer = tools.offered_tools(providers, request)
     shields = extensions.shields(providers, actor, body.guardrail_ids, "guardrails")
     run = Run(
         turn=turn,
         session=session,
         actor=actor.name,
-        model=name,
+        model=model_names.recorded(name, inference, model),
         inference_model=model,
         inference=inference,
         instructions=body.instructions or "",
@@ -58,6 +58,7 @@ def response_run(
         max_infer_iters=body.max_infer_iters,
         max_tool_calls=body.max_tool_calls,
         single_call=not body.parallel_tool_calls,
+        budget=body.budget,
         ends_with_client_calls=True,
         truncates=body.truncation == "auto",
         compaction=_compaction(actor, body),
@@ -97,6 +98,8 @@ def _options(body: CreateResponse, *, has_tools: bool) -> dict[str, Any]:
         "user": body.user,
         "service_tier": body.service_tier,
         "parallel_tool_calls": False if has_tools and not body.parallel_tool_calls else None,
+        "logprobs": body.wants_logprobs or None,
+        "top_logprobs": body.top_logprobs or None,
     }
     text_format = body.text.format
     if text_format.type == "json_object":

@@ -12,10 +12,10 @@ import msgspec
 
 from agents.base import ids, tracing
 from agents.base.errors import Conflict, InvalidRequest
-from agents.loop import agent_names
+from agents.loop import agent_names, hand_over
 from agents.loop.loop import Loop
 from agents.loop.places import Place
-from agents.loop.run import Resume
+from agents.loop.run import Resume, Run
 from agents.loop.service import EarlierItems, Service, earlier_items
 from agents.loop.spending import ModelNames, UnrecordedSpending, check
 from agents.record.schemas.chat import paired_history
@@ -30,7 +30,7 @@ from agents.record.store.sessions import NewSession
 from agents.record.store.spending import Spender
 from agents.record.store.start_turn import NewTurn, Resumption
 from agents.record.store.turns import TurnTarget
-from agents.responses.runner import agent_runs, continuation, input, kept, sealed_items
+from agents.responses.runner import agent_runs, continuation, earlier_tools, input, kept, sealed_items
 from agents.responses.runner.input import ClientAnswers, ParsedInput, ResponseTarget
 from agents.responses.runner.requests import ResponseRequest, StartedResponse
 from agents.responses.runner.response_run import response_run
@@ -84,6 +84,7 @@ def _start_for_input(service: Service, request: ResponseRequest) -> StartedRespo
 def _resume_or_start(
     service: Service, request: ResponseRequest, target: ResponseTarget, parsed: ParsedInput
 ) -> StartedResponse:
+    request = replace(request, earlier_tools=earlier_tools.before(request, target))
     if target.waiting_turn is not None and request.is_recorded:
         turn_target = turns.target(
             request.actor, target.waiting_turn, action="run"
@@ -152,8 +153,9 @@ def _unrecorded(service: Service, request: ResponseRequest, loop: Loop, head: Re
     """Start a response that nothing is stored of."""
     model = ModelNames(loop.run.inference_model, loop.run.model)
     agent_key = request.agent.key if request.agent else None
-    counted = UnrecordedSpending(Spender(request.actor.user_id, request.actor.key_id, agent_key), model)
-    check(counted.spender, model)
+    spender = Spender(request.actor.user_id, request.actor.key_id, agent_key)
+    counted = UnrecordedSpending(spender, model, loop.run.budget)
+    check(spender, model, loop.run.budget)
     loop.progress.check_budgets = counted.refusal
     hold_slot = partial(service.runner.slots.hold, request.actor)
     return StartedResponse(
@@ -181,7 +183,7 @@ def _store(
         provider=run.inference.name,
         messages=parsed.messages,
         request="{}",
-        response=_new_response(request, head, parsed),
+        response=_new_response(request, head, parsed, run),
         queued=queued,
         end_user=body.safety_identifier or body.user or "",
         after=target.after.key if target.after else None,
@@ -208,17 +210,19 @@ def new_head(request: ResponseRequest, conversation: str | None = None) -> Respo
     return ResponseHead(ids.new_key(), ids.now_us(), settings, seal)
 
 
-def _new_response(request: ResponseRequest, head: ResponseHead, parsed: ParsedInput) -> NewResponse:
+def _new_response(request: ResponseRequest, head: ResponseHead, parsed: ParsedInput, run: Run) -> NewResponse:
+    prompt = request.body.prompt
     return NewResponse(
         head.key,
         _without_secrets(request),
         request.api,
-        model=request.body.model,
+        model=run.model if request.agent is None else request.body.model,
         settings=head.settings.decode(),
         items=parsed.rows,
         retry=None if request.is_kept else request.retry,
         needs_caller=_needs_caller(request),
         actor=request.actor,
+        prompt=(prompt.id, prompt.version) if prompt and prompt.version else None,
     )
 
 
@@ -288,11 +292,12 @@ def _resume(
         messages=answers.other_input.messages,
     )
     run = response_run(service, request, turn_target.key, turn_target.session, answers.other_input.messages)
+    run = hand_over.continued(service.providers, request.actor, run, next_step)
     messages = [] if target.shown else MESSAGES.validate_json(value.input_messages)
     run = replace(run, resume=resume, input_messages=messages, trace=tracing.parse(value.traceparent))
     loop, head = Loop(run), new_head(request, target.conversation)
     opening = loop.open()
-    new_response = _new_response(request, head, parsed)
+    new_response = _new_response(request, head, parsed, run)
     resumption = Resumption(
         turn_target.key, turn_target.session, turn_target.epoch, opening, next_step, True, new_response
     )

@@ -24,11 +24,11 @@ from pydantic import TypeAdapter
 from agents.base import ids
 from agents.base.access import Actor, require
 from agents.base.api import negotiation
-from agents.base.errors import AgentsError, InvalidRequest, NotFound, RateLimited
+from agents.base.errors import AgentsError, InvalidRequest, NotFound, RateLimited, Unavailable
 from agents.base.reading import read
 from agents.base.store import failures
 from agents.loop.current_service import service
-from agents.record.schemas.events import Entry, TurnAwaiting, TurnEnded, TurnResumed, begins_following
+from agents.record.schemas.events import Delta, Entry, TurnAwaiting, TurnEnded, TurnResumed, begins_following
 from agents.record.store import inputs
 from agents.record.store.history import NewItem
 from agents.responses.runner import files, input, references, sealed_items, steering
@@ -40,7 +40,7 @@ from agents.responses.schemas.input_items import InputItem
 from agents.responses.schemas.requests import CreateResponse, WarmUpResponse
 from agents.responses.schemas.steering import SteerResponse
 from agents.responses.store import responses
-from agents.responses.wire.socket_stream import SocketStream
+from agents.responses.wire.socket_stream import SocketStream, error_message
 from agents.responses.wire.steering import failed_fields, pending_fields
 
 log = logging.getLogger(__name__)
@@ -82,25 +82,26 @@ class ResponseSocket:
         self._responses: dict[str, tuple[_Lane, RunningResponse]] = {}
         self._steering = asyncio.Lock()
         self._steers: set[asyncio.Task[None]] = set()
-        self._is_over = False
+        self._refusal: AgentsError | None = None
 
-    def receive(self, text: str) -> None:
-        """Take a message of the client. Raises AgentsError."""
+    def receive(self, text: str) -> bool:
+        """Take a message of the client, and return whether it is a request for a response. Raises AgentsError."""
         message = negotiation.decode_json(text.encode(errors="surrogatepass"))
         if isinstance(message, dict) and message.get("type") == "response.steer":
             self._take_steer(message)
-            return
+            return False
         if not isinstance(message, dict) or message.get("type") != "response.create":
             error = "type: say response.create or response.steer."
             raise InvalidRequest(error, param="type", code="invalid_event")
-        if self._is_over:
-            raise over()
+        if self._refusal is not None:
+            raise self._refusal
         lane = self._lane(message.get("stream_id"))
         if sum(len(one.waiting) for one in self._lanes.values()) >= MAX_WAITING:
             raise RateLimited(f"{MAX_WAITING} requests wait on this socket already.", code="too_many_requests")
         lane.waiting.append(message)
         if lane.task is None or lane.task.done():
             lane.task = asyncio.create_task(self._work(lane))
+        return True
 
     def close(self) -> None:
         """Stop: what is stored goes on, and what is not ends."""
@@ -113,7 +114,7 @@ class ResponseSocket:
 
     async def finish(self) -> None:
         """Wait until nothing is worked on; what waits is not begun, and nothing more is taken."""
-        self._is_over = True
+        self._refusal = over()
         tasks = []
         for lane in self._lanes.values():
             lane.waiting.clear()
@@ -121,6 +122,22 @@ class ResponseSocket:
                 tasks.append(lane.task)
         if tasks:
             await asyncio.wait(tasks)
+
+    async def stop(self, reason: AgentsError) -> None:
+        """Stop because the server does: tell of each request that waits, and of each response that runs, what becomes
+        of it."""
+        self._refusal = reason
+        messages = []
+        for lane, running in self._responses.values():
+            if not running.is_over:
+                is_stored = running.request.body.store
+                fate = "goes on without you: read it by its id" if is_stored else "is not stored, and ends: ask again"
+                left = Unavailable(f"The server stops. Response '{running.id}' {fate}.", code=reason.code)
+                messages.append(error_message(left, lane.name))
+        for lane in self._lanes.values():
+            messages += [error_message(reason, lane.name)] * len(lane.waiting)
+        await self._send(messages)
+        self.close()
 
     def _lane(self, name: Any) -> _Lane:
         if name is not None and not (isinstance(name, str) and _LANE.fullmatch(name)):
@@ -328,7 +345,11 @@ def _is_warm_up(message: Mapping[str, Any]) -> bool:
 
 def _by_response(batch: Sequence[Entry], first_seq: int) -> Iterator[Sequence[Entry]]:
     """Yield the entries of a batch, those of each response by themselves."""
-    starts = [at for at, entry in enumerate(batch) if at and begins_following(entry, first_seq)]
+    starts = [
+        at
+        for at, entry in enumerate(batch)
+        if at and not isinstance(entry, Delta) and begins_following(entry, first_seq)
+    ]
     for start, end in pairwise([0, *starts, len(batch)]):
         yield batch[start:end]
 
@@ -357,10 +378,3 @@ def _unexpected(error: Exception) -> AgentsError:
         return unavailable
     log.error("a response over a socket: unexpected error", exc_info=error)
     return AgentsError("The server made a mistake.", code="server_error")
-
-
-def error_message(error: AgentsError, lane: str | None = None) -> bytes:
-    """Return the message that tells of an error."""
-    told = error.body()["error"]
-    fields = {"type": "error", "status": error.status, "error": {**told, "code": told["code"] or told["type"]}}
-    return msgspec.json.encode(fields if lane is None else {**fields, "stream_id": lane})

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from agents.base.access import Actor
-from agents.base.errors import InvalidRequest
+from agents.base.errors import InvalidRequest, NotFound
 from agents.loop.protocols.tools import ClientForm, HostedTool, Tool, ToolSource
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolConfig, ToolDef
 from agents.responses.runner.client_tools import ClientTools, client_tools
 from agents.responses.runner.extensions import extensions
+from agents.responses.runner.requests import ResponseRequest
 from agents.responses.schemas.input_items import AdditionalToolsItem, ClientOutputItem
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.schemas.tools import (
@@ -40,40 +40,83 @@ class OfferedTools:
     config: ToolConfig
 
 
-def offered_tools(
-    providers: Providers, actor: Actor, body: CreateResponse, provider_data: Mapping[str, Any]
-) -> OfferedTools:
+def offered_tools(providers: Providers, request: ResponseRequest) -> OfferedTools:
     """Return the tools of a request. Raises InvalidRequest for an unknown or a duplicate tool."""
-    tools = _all_tools(body)
-    client = client_tools(tools)
-    server: dict[str, Tool] = {}
-    sources: dict[str, ToolSource] = {}
+    tools = _all_tools(request.body)
+    found = _FoundTools(client_tools(tools))
     for position, tool in enumerate(tools):
+        found.add_hosted(providers, request, tool, f"tools.{position}")
+    for definition in found.client.definitions:
+        if definition.name in found.server:
+            raise InvalidRequest(f"tools: there are two tools named '{definition.name}'.", param="tools")
+    known = set(map(_identity, tools))
+    for tool in request.earlier_tools:
+        if _identity(tool) not in known:
+            known.add(_identity(tool))
+            _add_earlier(providers, request, found, tool)
+    return _chosen(request.body, found.client, found.server, found.sources)
+
+
+@dataclass(frozen=True, slots=True)
+class _FoundTools:
+    """The tools of a request: those of its client, those that this server runs, by their names, and servers with tools
+    by their labels."""
+
+    client: ClientTools
+    server: dict[str, Tool] = field(default_factory=dict)
+    sources: dict[str, ToolSource] = field(default_factory=dict)
+
+    def add_hosted(self, providers: Providers, request: ResponseRequest, tool: ResponseTool, where: str) -> None:
+        """Add a tool that is not the client's. Raises InvalidRequest."""
         if isinstance(tool, McpToolParam):
-            if tool.server_label in sources:
+            if tool.server_label in self.sources:
                 raise InvalidRequest(f"tools: there are two servers '{tool.server_label}'.", param="tools")
-            sources[tool.server_label] = extensions.mcp(providers, tool, f"tools.{position}", provider_data)
+            self.sources[tool.server_label] = extensions.mcp(providers, tool, where, request.provider_data)
         elif isinstance(tool, WebSearchTool | FileSearchTool | CodeInterpreterTool):
-            server_tool = _server_tool(providers, actor, tool, f"tools.{position}")
-            if server_tool.definition.name in server:
+            server_tool = _server_tool(providers, request.actor, tool, where)
+            if server_tool.definition.name in self.server:
                 raise InvalidRequest(f"tools: {tool.type} is there twice.", param="tools")
-            server[server_tool.definition.name] = server_tool
-    _check_names(client, server)
-    return _chosen(body, client, server, sources)
+            self.server[server_tool.definition.name] = server_tool
+
+    @property
+    def names(self) -> set[str]:
+        return {definition.name for definition in self.client.definitions} | self.server.keys()
+
+
+def _add_earlier(providers: Providers, request: ResponseRequest, found: _FoundTools, tool: ResponseTool) -> None:
+    """Add a tool that an earlier item brought. A client cannot take back an item: a tool that another has taken the
+    name of is not offered any more, and one that is not to be had any more is left out with a note."""
+    try:
+        added = _FoundTools(client_tools([tool]))
+        added.add_hosted(providers, request, tool, "input")
+    except (InvalidRequest, NotFound):
+        found.client.left_out.append(tool.type)
+        return
+    if not added.names & found.names:
+        found.client.definitions.extend(added.client.definitions)
+        found.client.forms.update(added.client.forms)
+        found.client.left_out.extend(added.client.left_out)
+        found.server.update(added.server)
+        found.sources.update(added.sources)
 
 
 def _all_tools(body: CreateResponse) -> list[ResponseTool]:
     """Return the tools of a request, and those that items of its input add; a client that found a tool in a search may
     offer it from then on."""
     tools = list(body.tools)
-    known = {(tool.type, getattr(tool, "name", None)) for tool in tools}
+    known = set(map(_identity, tools))
     for item in body.input if isinstance(body.input, list) else ():
         if isinstance(item, AdditionalToolsItem | ClientOutputItem) and item.tools:
             for tool in tools_of(item.tools):
-                if (name := (tool.type, getattr(tool, "name", None))) not in known:
-                    known.add(name)
+                if (identity := _identity(tool)) not in known:
+                    known.add(identity)
                     tools.append(tool)
     return tools
+
+
+def _identity(tool: ResponseTool) -> tuple[str, str | None]:
+    kind = "web_search" if isinstance(tool, WebSearchTool) else tool.type
+    return kind, getattr(tool, "name", None) or getattr(tool, "server_label", None)
 
 
 def _server_tool(
@@ -86,12 +129,6 @@ def _server_tool(
             return extensions.web_search(providers, actor, tool, where)
         case CodeInterpreterTool():
             return extensions.code_interpreter(providers, actor, tool, where)
-
-
-def _check_names(client: ClientTools, server: dict[str, Tool]) -> None:
-    for tool in client.definitions:
-        if tool.name in server:
-            raise InvalidRequest(f"tools: there are two tools named '{tool.name}'.", param="tools")
 
 
 # --------------------------------------------------------------------------------------------- choice

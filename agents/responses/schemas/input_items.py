@@ -35,7 +35,7 @@ class ImagePart(_LosslessItem):
     type: Literal["input_image"]
     image_url: str | None = None
     file_id: str | None = None
-    detail: str | None = None
+    detail: Annotated[str, null_is("auto")] = "auto"
 
 
 class FilePart(_LosslessItem):

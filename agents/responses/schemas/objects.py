@@ -32,8 +32,8 @@ class ItemObject(Wire):
 class ItemList(Wire):
     object: Literal["list"] = "list"
     data: list[ItemObject]
-    first_id: str
-    last_id: str
+    first_id: str | None
+    last_id: str | None
     has_more: bool
 
 
@@ -66,8 +66,8 @@ class ResponseEvent(Wire):
 class ResponseList(Wire):
     object: Literal["list"] = "list"
     data: list[ResponseObject]
-    first_id: str
-    last_id: str
+    first_id: str | None
+    last_id: str | None
     has_more: bool
 
 
@@ -99,6 +99,6 @@ class ConversationObject(Wire):
 class ConversationList(Wire):
     object: Literal["list"] = "list"
     data: list[ConversationObject]
-    first_id: str
-    last_id: str
+    first_id: str | None
+    last_id: str | None
     has_more: bool

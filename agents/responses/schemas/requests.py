@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from agents.base.schemas.wire import Wire, null_is
+from agents.loop.schemas.turn_budget import TurnBudget
 from agents.record.schemas.content import MAX_TOKENS
 from agents.responses.schemas.input_items import CompactionTriggerItem, InputItem
 from agents.responses.schemas.prompts import PromptReference
@@ -67,8 +68,11 @@ INCLUDES = (
     "code_interpreter_call.outputs",
     "computer_call_output.output.image_url",
     "reasoning.encrypted_content",
+    "message.output_text.logprobs",
 )
-"""Allowed values of ``include``; responses always have all of these fields but the last."""
+"""Allowed values of ``include``; responses always have all of these fields but the last two."""
+
+LOGPROBS = INCLUDES[-1]
 
 COMPACT_THRESHOLD = 100_000
 """Tokens above which a conversation is summed up where a request leaves that to the server."""
@@ -118,10 +122,11 @@ class CreateResponse(Wire):
     top_p: float | None = Field(default=None, ge=0, le=1)
     presence_penalty: float | None = Field(default=None, ge=-2, le=2)
     frequency_penalty: float | None = Field(default=None, ge=-2, le=2)
-    top_logprobs: Annotated[int, Field(ge=0, le=20, json_schema_extra={"maximum": 0}), null_is(0)] = 0
+    top_logprobs: Annotated[int, Field(ge=0, le=20), null_is(0)] = 0
     max_output_tokens: int | None = Field(default=None, ge=16)
     max_tool_calls: int | None = Field(default=None, ge=1)
     max_infer_iters: Annotated[int, Field(ge=1, le=1000), null_is(10)] = 10
+    budget: TurnBudget | None = None
     metadata: Annotated[dict[str, str], null_is({})] = {}
     tools: Annotated[list[ResponseTool], Field(max_length=MAX_TOOLS), null_is([])] = []
     tool_choice: Annotated[ToolChoice, null_is("auto")] = "auto"
@@ -165,17 +170,15 @@ class CreateResponse(Wire):
             raise ValueError("background needs store=true")
         return self
 
-    @field_validator("top_logprobs")
-    @classmethod
-    def _check_logprobs(cls, value: int) -> int:
-        if value:
-            raise ValueError("logprobs are not supported here")
-        return value
-
     @field_validator("include")
     @classmethod
     def _check_include(cls, value: list[str]) -> list[str]:
         return checked_include(value)
+
+    @property
+    def wants_logprobs(self) -> bool:
+        """Whether the probabilities of the answer's tokens are asked for."""
+        return self.top_logprobs > 0 or LOGPROBS in self.include
 
     @property
     def sums_up_only(self) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, TypeAdapter, model_validator
 
 from agents.base.schemas.wire import Wire, null_is
+from agents.responses.schemas.grammars import MAX_GRAMMAR, fault
 
 NAME_PATTERN = r"^[a-zA-Z0-9_.:/-]+$"
 MAX_TOOLS = 256
@@ -105,26 +105,13 @@ class CodeInterpreterTool(Wire):
 # ------------------------------------------------------------------------------- run by the client
 
 
-_LARK_START = re.compile(r"^[?!]*start(\.-?\d+)?\s*:", re.MULTILINE)
-
-
-def _check_expression(expression: str) -> None:
-    import re2  # only requests with such tools need its library
-
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        re2.compile(expression, options)
-    except (re2.error, UnicodeEncodeError) as error:
-        raise ValueError(f"definition: not a regular expression: {error}") from None
-
-
 class CustomFormat(Wire):
-    """What a custom tool takes. A grammar is told to the model; whether it keeps to it is for the client to see."""
+    """What a custom tool takes. A grammar is told to the model; whether it keeps to it is for the client to see, unless
+    its endpoint holds it to that."""
 
     type: Literal["text", "grammar"]
     syntax: Literal["lark", "regex"] | None = None
-    definition: str | None = None
+    definition: str | None = Field(default=None, max_length=MAX_GRAMMAR)
 
     @model_validator(mode="after")
     def _check_grammar(self) -> CustomFormat:
@@ -132,10 +119,9 @@ class CustomFormat(Wire):
             return self
         if not self.syntax or not self.definition:
             raise ValueError("a grammar needs a syntax and a definition")
-        if self.syntax == "regex":
-            _check_expression(self.definition)
-        elif not _LARK_START.search(self.definition):
-            raise ValueError("definition: a Lark grammar needs a rule 'start'")
+        reason = fault(self.syntax, self.definition)
+        if reason:
+            raise ValueError(f"definition: {reason}")
         return self
 
 

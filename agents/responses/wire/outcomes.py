@@ -22,6 +22,14 @@ def incomplete_reason(reason: str | None, finish: str | None) -> str | None:
     return {"length": "max_output_tokens", "content_filter": "content_filter"}.get(finish or "")
 
 
+def incomplete_details(incomplete: str | None) -> dict[str, str] | None:
+    """Return why a response is incomplete in OpenAI's words, which have none for the bound of rounds: it is a bound of
+    what the response may spend."""
+    if incomplete is None:
+        return None
+    return {"reason": "max_output_tokens" if incomplete == "max_iterations_exceeded" else incomplete}
+
+
 def status_of(turn_status: str, incomplete: str | None) -> str:
     """Return OpenAI's status for a response."""
     match turn_status:

@@ -39,11 +39,16 @@ class _Tool(msgspec.Struct):
     type: str = ""
 
 
+class _Reasoning(msgspec.Struct):
+    summary: str | None = None
+
+
 class _Settings(msgspec.Struct):
     """The settings of a response that decide how it is encoded."""
 
     guardrails: list[str] = []
     tools: list[_Tool] = []
+    reasoning: _Reasoning | None = None
 
 
 _settings = msgspec.json.Decoder(_Settings)
@@ -77,11 +82,20 @@ class ResponseHead:
     def id(self) -> str:
         return ids.openai(Kind.RESPONSE, self.key)
 
-    def sealed(self, item: JSON) -> JSON:
-        """Return an output item with its reasoning sealed beside it, where that is asked for."""
-        if self.seal is None or item["type"] != "reasoning" or not item["content"]:
+    @property
+    def summarizes(self) -> bool:
+        """Whether a summary of the reasoning is asked for: it is the reasoning itself, which nobody sums up."""
+        reasoning = _read_settings(self.settings).reasoning
+        return reasoning is not None and bool(reasoning.summary)
+
+    def finished(self, item: JSON) -> JSON:
+        """Return an output item with its reasoning as a summary, and sealed, beside it, where that is asked for."""
+        if item["type"] != "reasoning" or not item["content"]:
             return item
-        return {**item, "encrypted_content": self.seal(item["content"][0]["text"])}
+        text = item["content"][0]["text"]
+        if self.summarizes:
+            item = {**item, "summary": [{"type": "summary_text", "text": text}]}
+        return item if self.seal is None else {**item, "encrypted_content": self.seal(text)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +118,7 @@ def response_json(head: ResponseHead, outcome: ResponseState) -> bytes:
 def response_chunks(head: ResponseHead, outcome: ResponseState, more: Iterable[bytes] = ()) -> Iterator[bytes]:
     """Encode a response in chunks, with the fields of ``more`` at its end."""
     ended = outcome.completed_at // 1_000_000 if outcome.completed_at and outcome.status == "completed" else None
-    incomplete = {"reason": outcome.incomplete} if outcome.incomplete else None
+    incomplete = outcomes.incomplete_details(outcome.incomplete)
     head_and_status = head.id.encode(), head.created_at // 1_000_000, outcome.status.encode()
     yield b'{"id":"%b","object":"response","created_at":%d,"status":"%b",' % head_and_status
     fields = encode(ended), encode(outcome.error), encode(incomplete)
@@ -178,7 +192,7 @@ def inference_items(step: int, detail: JSON, status: str, names: FileNames | Non
         out.append(reasoning_item(step, detail["reasoning"], "completed" if was_over else item_status))
     if content or not message.get("tool_calls"):
         text, annotations = citations.read_citations(content, names) if names is not None else (content, [])
-        out.append(message_item(step, text, annotations, item_status))
+        out.append(message_item(step, text, annotations, item_status, detail.get("logprobs") or ()))
     return out[::-1] if detail.get("reasoning_last") else out
 
 
@@ -198,18 +212,20 @@ def reasoning_item(step: int, text: str, status: str) -> JSON:
     }
 
 
-def text_part(text: str, annotations: Sequence[JSON] = ()) -> JSON:
-    return {"type": "output_text", "text": text, "annotations": list(annotations), "logprobs": []}
+def text_part(text: str, annotations: Sequence[JSON] = (), logprobs: Sequence[JSON] = ()) -> JSON:
+    return {"type": "output_text", "text": text, "annotations": list(annotations), "logprobs": list(logprobs)}
 
 
-def message_item(step: int, text: str | None, annotations: Sequence[JSON], status: str) -> JSON:
+def message_item(
+    step: int, text: str | None, annotations: Sequence[JSON], status: str, logprobs: Sequence[JSON] = ()
+) -> JSON:
     """Return a message of the model; ``text`` is None for one that has only begun."""
     return {
         "id": ids.part("msg", Kind.STEP, step),
         "type": "message",
         "role": "assistant",
         "status": status,
-        "content": [] if text is None else [text_part(text, annotations)],
+        "content": [] if text is None else [text_part(text, annotations, logprobs)],
     }
 
 
@@ -355,7 +371,7 @@ def output_of(
             return
     for step in visible:
         for item in items_of_step(load_detail(step), names):
-            yield encode(head.sealed(item))
+            yield encode(head.finished(item))
 
 
 def refusal_text(step: StepSnapshot) -> str | None:

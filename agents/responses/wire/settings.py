@@ -32,6 +32,7 @@ def settings_json(body: CreateResponse, *, conversation: str | None) -> bytes:
             "max_tool_calls": body.max_tool_calls,
             "max_output_tokens": body.max_output_tokens,
             "max_infer_iters": body.max_infer_iters,
+            **({"budget": body.budget.model_dump(mode="json", exclude_none=True)} if body.budget else {}),
             "guardrails": body.guardrail_ids,
             "temperature": 1.0 if body.temperature is None else body.temperature,
             "top_p": 1.0 if body.top_p is None else body.top_p,
@@ -40,7 +41,7 @@ def settings_json(body: CreateResponse, *, conversation: str | None) -> bytes:
             "frequency_penalty": body.frequency_penalty or 0.0,
             "reasoning": {
                 "effort": reasoning.effort if reasoning else None,
-                "summary": reasoning.summary if reasoning else None,
+                "summary": (reasoning.summary or reasoning.generate_summary) if reasoning else None,
             },
             "text": {
                 "format": body.text.format.model_dump(exclude_none=True, by_alias=True),

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from agents.base.errors import AgentsError
 from agents.record.schemas.content import Usage
 from agents.responses.wire.responses import JSON, ResponseHead, ResponseState, encode
 from agents.responses.wire.stream import ResponseStream
+
+
+def error_message(error: AgentsError, lane: str | None = None) -> bytes:
+    """Return the message that tells of an error."""
+    told = error.body()["error"]
+    fields = {"type": "error", "status": error.status, "error": {**told, "code": told["code"] or told["type"]}}
+    return msgspec.json.encode(fields if lane is None else {**fields, "stream_id": lane})
 
 
 class SocketStream(ResponseStream):

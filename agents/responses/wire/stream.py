@@ -111,7 +111,7 @@ class ResponseStream:
         return index
 
     def end_item(self, index: int, item: JSON) -> None:
-        item = self.head.sealed(item)
+        item = self.head.finished(item)
         self._items[index] = encode(item)
         self.item_event(b"response.output_item.done", index, item)
 
@@ -135,7 +135,7 @@ class ResponseStream:
                 return  # reasoning after text is sent complete at the end of the step
             self._close("completed")
             self._open_item = item_type(self, delta.step)
-        self._open_item.add_text(delta.text)
+        self._open_item.add_text(delta.text, delta.logprobs)
 
     def _close(self, status: str) -> None:
         if self._open_item is not None:
@@ -268,7 +268,7 @@ class ResponseStream:
         response."""
         index = self._index_of.get(item["id"])
         if index is not None and self._items[index]:
-            self._items[index] = encode(self.head.sealed(item))
+            self._items[index] = encode(self.head.finished(item))
             return
         if index is None:
             self._close("completed")
@@ -394,6 +394,7 @@ def _hold_back(held_entries: list[Any], delta: Delta) -> None:
         and (last.step, last.channel) == (delta.step, delta.channel)
         and len(last.text) < MAX_HELD_CHARS
     ):
-        held_entries[-1] = replace(last, text=last.text + delta.text)
+        logprobs = [*last.logprobs, *delta.logprobs]
+        held_entries[-1] = replace(last, text=last.text + delta.text, logprobs=logprobs)
     else:
         held_entries.append(delta)

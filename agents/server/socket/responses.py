@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections.abc import Sequence
 from http import HTTPStatus
+from typing import ClassVar
 
 from channels.consumer import AsyncConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -15,25 +16,28 @@ from agents.base import metrics, rights, shares
 from agents.base.access import Actor, require
 from agents.base.api.authentication import actor_of_header, refuse, reidentifier
 from agents.base.api.provider_data import HEADER, read_provider_data
-from agents.base.errors import AgentsError, InvalidRequest
+from agents.base.errors import AgentsError, InvalidRequest, Unavailable
 from agents.base.open_streams import streams
 from agents.base.reading import read
 from agents.base.schemas.identity import TokenRequest
 from agents.base.shares import Slot
-from agents.responses.runner.socket import ResponseSocket, error_message, over
+from agents.responses.runner.socket import ResponseSocket, over
+from agents.responses.wire.socket_stream import error_message
 from agents.server.socket.guard import header
 
 LIFETIME_S = 3600.0
 """How long a socket is open; OpenAI's closes after an hour too."""
 MAX_MESSAGES_PER_S = 50
-OVER, FORBIDDEN = 1000, 1008
+"""Of those that begin no work: requests wait for one another, and are as many as their client gets answers to."""
+OVER, FORBIDDEN, RESTARTS = 1000, 1008, 1012
 
 
 class ResponsesConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels has no types
     """``/v1/responses``."""
 
+    _open: ClassVar[set[asyncio.Task[None]]] = set()
     _slot: Slot | None = None
-    _access_watch: rights.AccessWatch | None = None
+    _watch: asyncio.Task[None] | None = None
     _end: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
@@ -53,10 +57,12 @@ class ResponsesConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channe
         metrics.reader_came("socket")
         shares.caller.set(actor.caller)
         self._socket = ResponseSocket(actor, provider_data, self._send_all)
-        reidentify = reidentifier(authorization, lambda: token_request)
-        self._access_watch = rights.watch(actor, self._on_lost, reidentify=reidentify)
+        connection = rights.Connection(actor, reidentifier(authorization, lambda: token_request))
         await self.accept()
         self._end = asyncio.create_task(self._close_in_time())
+        self._watch = asyncio.create_task(self._close_when_ended(connection))
+        self._open.add(self._watch)
+        self._watch.add_done_callback(self._open.discard)
 
     async def disconnect(self, code: int) -> None:
         if self._slot is None:
@@ -66,13 +72,28 @@ class ResponsesConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channe
         metrics.reader_left("socket")
         if self._end is not None:
             self._end.cancel()
-        if self._access_watch is not None:
-            rights.unwatch(self._access_watch)
+        if self._watch is not None:
+            self._watch.cancel()
 
-    def _on_lost(self) -> None:
-        """Close the socket when its actor loses its rights."""
-        self._socket.close()
-        self._closing = asyncio.create_task(self.close(FORBIDDEN, "The key is no longer valid."))
+    async def _close_when_ended(self, connection: rights.Connection) -> None:
+        """Close the socket when its actor loses its rights, or the server stops."""
+        try:
+            await connection.wait(asyncio.Event().wait())
+        except rights.ConnectionEnded as ended:
+            if isinstance(ended.error, Unavailable):
+                await self._socket.stop(ended.error)
+                await self.close(RESTARTS, "The server stops.")
+            else:
+                self._socket.close()
+                await self.close(FORBIDDEN, "The key is no longer valid.")
+        finally:
+            connection.close()
+
+    @classmethod
+    async def settle(cls, seconds: float) -> None:
+        """Wait until the sockets that were told that the server stops have passed it on, at most ``seconds``."""
+        if cls._open:
+            await asyncio.wait(cls._open, timeout=seconds)
 
     async def _close_in_time(self) -> None:
         await asyncio.sleep(LIFETIME_S)
@@ -92,7 +113,8 @@ class ResponsesConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channe
         try:
             if text_data is None:
                 raise InvalidRequest("Messages are JSON as text, not bytes.", code="invalid_event")
-            self._socket.receive(text_data)
+            if self._socket.receive(text_data):
+                self._received -= 1
         except AgentsError as error:
             await self._send_all([error_message(error)])
 

@@ -12,6 +12,7 @@ import pytest
 
 from agents.base.errors import InvalidRequest, ProviderError
 from agents.loop.inference.base import InferenceRequest, Model
+from agents.loop.inference.script import known
 from agents.loop.inference.scripted import TOKEN_S, ScriptedEndpoint
 from agents.record.schemas.content import GrammarFormat, JsonSchemaFormat, SamplingParams, ToolDef, ToolParameter
 
@@ -67,6 +68,21 @@ def test_it_reads_the_text_among_images(perform: Build) -> None:
 def test_it_calls_the_tool_whose_name_fits(perform: Build, question: str, call: tuple[str, str]) -> None:
     answer = perform(question, tools=TOOLS)
     assert (answer.calls, answer.text, answer.reason) == ([call], "", "tool_calls")
+
+
+def known_question() -> dict[str, str]:
+    return {"Where has my teapot gone?": 'call get_weather {"city": "Rome"}\nthen\nsay It is in Rome.'}
+
+
+def test_it_plays_the_script_of_a_question_that_it_knows(perform: Build) -> None:
+    known.learn(known_question)
+    [question] = known_question()
+    assert perform(question, tools=TOOLS).calls == [("get_weather", '{"city": "Rome"}')]
+    call = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
+    asked = {"role": "assistant", "content": "", "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "rain"}
+    assert perform(question, asked, result, tools=TOOLS).text == "It is in Rome."
+    assert "> Where has my teapot gone?" in perform(question).text, "it calls no tool that it has not"
 
 
 def test_it_calls_no_tool_that_does_not_fit(perform: Build) -> None:

@@ -133,7 +133,9 @@ def test_a_response_goes_on_with_its_agent_when_its_process_dies(own_server: Ser
         eventually(lambda: caller.get("/v1/logs/steps?q=type:tool%20status:completed").json["data"])
         own_server.kill()
         Talk(Caller(own_server.start(caller.port).port), name=name)
-        done = eventually(lambda: (now := client.responses.retrieve(begun.id)).status != "in_progress" and now)
+        done = eventually(
+            lambda: (now := client.responses.retrieve(begun.id)).status not in ("queued", "in_progress") and now
+        )
     assert (done.status, done.output_text) == ("completed", answer)
     [row] = turns_of(caller, done)
     assert (row["agent_id"], row["counts"]["tools"]) == (agent, 1)

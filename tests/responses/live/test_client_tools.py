@@ -14,11 +14,18 @@ from openai import OpenAI
 from openai.types.responses import Response
 
 from tests.support.live.caller import Caller, script
-from tests.support.live.openai_api import MODEL, asked, frames_of, function, said, streamed, turns, types
+from tests.support.live.openai_api import MODEL, answered, asked, frames_of, function, said, streamed, turns, types
 
 pytestmark = pytest.mark.server
 
-PATCH = {"type": "custom", "name": "apply", "format": {"type": "grammar", "syntax": "lark", "definition": 'start: "x"'}}
+
+def held_to(syntax: str, definition: str) -> dict[str, Any]:
+    """A custom tool with a grammar."""
+    form = {"type": "grammar", "syntax": syntax, "definition": definition}
+    return {"type": "custom", "name": "apply", "format": form}
+
+
+PATCH = held_to("lark", 'start: "x"')
 CLOCK = {
     "type": "namespace",
     "name": "clock",
@@ -282,9 +289,19 @@ def test_tools_of_one_name_in_two_namespaces_are_two(client: OpenAI) -> None:
         ({"type": "custom"}, "name"),
         ({"type": "custom", "name": "has blanks"}, "name"),
         ({**PATCH, "format": {"type": "grammar"}}, "syntax"),
-        ({**PATCH, "format": {"type": "grammar", "syntax": "regex", "definition": "("}}, "not a regular expression"),
-        ({**PATCH, "format": {"type": "grammar", "syntax": "lark", "definition": "x: y"}}, "rule 'start'"),
-        ({**PATCH, "format": {"type": "grammar", "syntax": "bnf", "definition": "x"}}, "syntax"),
+        (held_to("regex", "("), "not a regular expression"),
+        (held_to("lark", "x: y"), "rule 'start'"),
+        (held_to("lark", 'start: "x'), "not a Lark grammar: Unexpected input at line 1 column 8"),
+        (held_to("lark", "start: y"), "Rule 'y' used but not defined (in rule start)"),
+        (held_to("lark", 'start: "a"\nstart: "b"'), "Rule 'start' defined more than once"),
+        (held_to("lark", "start: A\nA: B\nB: A"), "Recursion in terminal 'A'"),
+        (held_to("lark", "start: " + "(" * 3_000 + '"x"' + ")" * 3_000), "nested too deeply"),
+        (held_to("lark", "%import .pyproject.A\nstart: A"), "only %import common can be used"),
+        (held_to("lark", "%import python.number\nstart: number"), "only %import common can be used"),
+        (held_to("regex", "(a"), "not a regular expression"),
+        (held_to("regex", "((a{99}){99}){99}"), "definition"),
+        (held_to("lark", "x" * 65_537), "65536"),
+        (held_to("bnf", "x"), "syntax"),
         ({**CLOCK, "tools": [{"type": "web_search"}]}, "tools"),
         ({**CLOCK, "tools": [function("look")] * 257}, "tools"),
         ({"name": "untyped"}, "a tool needs a type"),
@@ -302,3 +319,27 @@ def test_an_output_without_its_call_is_refused(client: OpenAI) -> None:
     tools: list[Any] = [PATCH]
     with pytest.raises(openai.BadRequestError, match="No tool call found"):
         client.responses.create(model=MODEL, input=orphan, tools=tools)
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        """
+        start: begin_patch hunk+ end_patch
+        begin_patch: "*** Begin Patch" LF
+        end_patch: "*** End Patch" LF?
+        hunk: "*** Add File: " filename LF add_line+ | "*** Delete File: " filename LF
+        filename: /(.+)/
+        add_line: "+" /(.*)/ LF -> line
+        %import common.LF
+        """,
+        "?start: (pair _SEP?)*\npair.2: WORD~1..1000000\n_SEP: /,/i\n%import common (WORD, WS)\n%ignore WS",
+        f"start: {'A? ' * 40}\nA: /a/",
+        '%llguidance {"no_forcing": true}\nstart: "x"',
+        "start[lazy]: /x+/",
+        'start: %json {"type": "object"}',
+    ],
+)
+def test_a_grammar_that_can_be_read_is_taken(caller: Caller, definition: str) -> None:
+    tools = [held_to("lark", definition.replace("\n        ", "\n"))]
+    answered(caller.post("/v1/responses", {"model": MODEL, "input": "Hello", "tools": tools}))

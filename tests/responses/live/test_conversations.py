@@ -194,7 +194,7 @@ def test_odd_values_of_a_page_are_as_if_not_given(caller: Caller, client: OpenAI
 def test_an_empty_conversation_has_an_empty_list(caller: Caller, client: OpenAI) -> None:
     made = client.conversations.create(items=[])
     page = caller.get(f"/v1/conversations/{made.id}/items").json
-    assert page == {"object": "list", "data": [], "first_id": "", "last_id": "", "has_more": False}
+    assert page == {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": False}
 
 
 def test_a_deleted_item_is_no_longer_told(client: OpenAI, held: HeldModel) -> None:

@@ -112,7 +112,7 @@ def test_its_page_reads_like_any_other(client: OpenAI, log: Log) -> None:
     session = log.caller.get(f"/sessions/{turn['session_id']}/")
     assert session.status == 200
     assert "Seen." in session.body.decode()
-    assert '<p class="speaker">system</p>' in session.body.decode()
+    assert '<p class="speaker" dir="auto" title="system">system</p>' in session.body.decode()
     assert "<dt>conversation</dt>" not in session.body.decode()
 
 

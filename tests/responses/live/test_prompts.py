@@ -34,6 +34,45 @@ def used(prompt: dict[str, Any], **more: Any) -> Any:
     return {"id": prompt["prompt_id"], "variables": {"role": "a cook", "language": "Latin"}, **more}
 
 
+# ------------------------------------------------------------------------------------------ queries
+
+
+def test_the_log_is_asked_for_a_prompt_and_for_its_version(openai_client: OpenAI, caller: Caller) -> None:
+    prompt, other = made(caller), made(caller)
+    name, mark = prompt["prompt_id"], f"mark{uuid.uuid4().hex}"
+
+    def ask(used_prompt: Any, **more: Any) -> Any:
+        return openai_client.responses.create(model=MODEL, input=script(f"say {mark}"), prompt=used_prompt, **more)
+
+    ask(used(prompt))
+    caller.post(f"/v1/prompts/{name}", {"prompt": TEXT, "version": 1})
+    for body in (used(prompt), used(prompt, version="1"), used(other)):
+        ask(body)
+    ask(used(prompt), instructions="Others.")
+    ask(None)
+
+    def found(query: str) -> int:
+        return len(turns(caller, f"{mark} {query}"))
+
+    assert (found(""), found("has:prompts"), found("has:prompt")) == (6, 5, 5)
+    assert (found(f"prompt:{name}"), found(f"prompt:{other['prompt_id']}")) == (4, 1)
+    assert (found(f"prompt:{name}@1"), found(f"prompt:{name}@2"), found(f"prompt:{name}@3")) == (2, 2, 0)
+    assert found(f"prompt:{name[:-4]}*") == 4
+    assert found(f"-prompt:{name}") == 2
+    assert len(caller.get(f"/v1/logs/sessions?q=prompt:{name}").json["data"]) == 4
+    assert len(caller.get(f"/v1/logs/responses?q=prompt:{name}@1").json["data"]) == 2
+
+
+def test_versions_of_prompts_are_counted(openai_client: OpenAI, caller: Caller) -> None:
+    prompt, mark = made(caller), f"mark{uuid.uuid4().hex}"
+    for version in ("1", "1"):
+        openai_client.responses.create(model=MODEL, input=script(f"say {mark}"), prompt=used(prompt, version=version))
+    [facet] = caller.get(f"/v1/logs/turns/facets?by=prompt&q={mark}").json["data"]
+    assert [(value["value"], value["count"]) for value in facet["values"]] == [(f"{prompt['prompt_id']}@1", 2)]
+    caller.delete(f"/v1/prompts/{prompt['prompt_id']}")
+    assert len(turns(caller, f"prompt:{prompt['prompt_id']}@1")) == 2
+
+
 # ------------------------------------------------------------------------------------------- routes
 
 

@@ -66,10 +66,9 @@ def body_of(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_openais_words(frame: dict[str, Any]) -> dict[str, Any]:
-    """A frame without our extensions: OpenAI has no reason for the bound of rounds, and its newest types
-    want an object for the error of a call that was a text in all before."""
-    words = json.dumps(frame).replace("max_iterations_exceeded", "max_output_tokens")
-    return json.loads(words, object_hook=_without_mcp_error)  # type: ignore[no-any-return]  # a frame again
+    """A frame without our extensions: OpenAI's newest types want an object for the error of a call that was a text in
+    all before."""
+    return json.loads(json.dumps(frame), object_hook=_without_mcp_error)  # type: ignore[no-any-return]  # a frame again
 
 
 def _without_mcp_error(value: dict[str, Any]) -> dict[str, Any]:

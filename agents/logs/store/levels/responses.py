@@ -9,7 +9,7 @@ from agents.logs.store.levels.relations import QueryContext
 from agents.logs.store.levels.shared_terms import Terms, without_context
 from agents.logs.store.levels.stored_terms import stored_terms
 from agents.query.tree import FieldTerm
-from agents.record.models.choices import LIVE, TRUNCATING, TurnStatus
+from agents.record.models.choices import INCOMPLETE, LIVE, RESPONSE_STATUSES, TRUNCATING, TurnStatus
 
 
 def _is(node: FieldTerm, context: QueryContext) -> Q:
@@ -25,8 +25,28 @@ def _is(node: FieldTerm, context: QueryContext) -> Q:
     return matching
 
 
+_INCOMPLETE = Q(
+    status=TurnStatus.COMPLETED,
+    number=F("turn__leg_count"),
+    turn__status=TurnStatus.COMPLETED,
+    turn__stop_reason__in=TRUNCATING,
+)
+
+
+def _status(node: FieldTerm, context: QueryContext) -> Q:
+    """By the wire's word: a response that a limit cut is incomplete, not completed."""
+    numbers = {number for number, label in RESPONSE_STATUSES if value_matches(node.value, label)}
+    if node.op == "!=":
+        numbers = {number for number, _ in RESPONSE_STATUSES} - numbers
+    matching = Q(status__in=sorted(numbers - {INCOMPLETE}))
+    if (INCOMPLETE in numbers) == (TurnStatus.COMPLETED in numbers):
+        return matching
+    return matching | _INCOMPLETE if INCOMPLETE in numbers else matching & ~_INCOMPLETE
+
+
 TERMS: Terms = {
     **stored_terms("response"),
+    "status": _status,
     "is": _is,
     "duration": without_context(amount(F("completed_at") - F("created_at"), "completed_at")),
 }

@@ -40,8 +40,9 @@ def rows(keys: Sequence[int]) -> list[ResponseRow]:
     ]
 
 
-def _is_cut(turn: TurnRow, is_last: bool) -> bool:
-    return is_last and turn.status == "completed" and turn.stop_reason in TRUNCATING
+def _is_cut(turn: TurnRow, status: int, is_last: bool) -> bool:
+    is_complete = status == TurnStatus.COMPLETED and turn.status == "completed"
+    return is_complete and is_last and turn.stop_reason in TRUNCATING
 
 
 def _row(row: tuple[Any, ...], turn: TurnRow, names: dict[int | None, str]) -> ResponseRow:
@@ -56,7 +57,7 @@ def _row(row: tuple[Any, ...], turn: TurnRow, names: dict[int | None, str]) -> R
         session_id=turn.session_id,
         conversation_id=ids.openai(ids.Kind.SESSION, turn.session_id),
         session_name=turn.session_name,
-        status="incomplete" if _is_cut(turn, number == response_count) else TurnStatus(status).label,
+        status="incomplete" if _is_cut(turn, status, number == response_count) else TurnStatus(status).label,
         model=names[model],
         user=turn.user,
         tags=turn.tags,

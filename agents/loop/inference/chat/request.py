@@ -7,12 +7,14 @@ This module knows the field names of chat completions and nothing of HTTP.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from agents.base.errors import InvalidRequest
 from agents.base.schemas.wire import JSON
 from agents.loop.inference.base import InferenceRequest
+from agents.loop.protocols.tools import Grammar
 from agents.record.schemas.content import (
     GrammarFormat,
     GreedyStrategy,
@@ -32,17 +34,34 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _NAME_LENGTH = 64
 
 
-def encode(request: InferenceRequest, max_tokens_field: str = "max_tokens") -> bytes:
-    """Encode the body of a streaming call; some models want the limit under another name. Raises
-    InvalidRequest for a request that cannot be written as JSON."""
+GRAMMAR_FIELDS: Mapping[str, Callable[[Grammar], dict[str, JSON]]] = {
+    "structured_outputs": lambda grammar: {"structured_outputs": {_kind(grammar): grammar.definition}},
+    "guided": lambda grammar: {f"guided_{_kind(grammar)}": grammar.definition},
+}
+"""How an endpoint takes a grammar: as vLLM does, and as it did before 0.12."""
+
+
+def _kind(grammar: Grammar) -> str:
+    return "regex" if grammar.syntax == "regex" else "grammar"
+
+
+def encode(request: InferenceRequest, max_tokens_field: str = "max_tokens", grammar_field: str = "") -> bytes:
+    """Encode the body of a streaming call; some models want the limit under another name. With a ``grammar_field`` (of
+    `GRAMMAR_FIELDS`) the answer of a request with a grammar is the text of its call: no tools are sent, which the
+    endpoint would hold the answer to as well. Raises InvalidRequest for a request that cannot be written as JSON."""
+    is_guided = bool(grammar_field) and request.grammar is not None
     options: dict[str, JSON] = {
         "stream": True,
         "stream_options": {"include_usage": True},
         **_sampling(request.sampling, max_tokens_field),
-        **_tools(request),
-        **_response_format(request.response_format),
+        **({} if is_guided else _tools(request)),
+        **({} if is_guided else _response_format(request.response_format)),
         **request.options,
     }
+    if request.grammar is not None and is_guided:
+        options |= GRAMMAR_FIELDS[grammar_field](request.grammar)
+        for name in ("response_format", "parallel_tool_calls"):
+            options.pop(name, None)
     try:
         model, options_json = _encode(request.model), _encode(options)
     except (ValueError, RecursionError) as error:

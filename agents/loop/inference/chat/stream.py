@@ -17,6 +17,7 @@ from agents.base.schemas.wire import JSON
 from agents.loop.inference.base import Chunk, Finish, Reasoning, Text
 from agents.loop.inference.chat.call_parts import FragmentSorter, TooManyCalls, random_call_id
 from agents.loop.inference.chat.endpoint_errors import EndpointErrors, ReportedError
+from agents.loop.inference.chat.logprobs import LogprobReader
 from agents.loop.inference.chat.sse import EventSplitter, EventTooLarge
 from agents.record.schemas.content import MAX_TOKENS, Usage
 
@@ -50,6 +51,8 @@ class _Choice(msgspec.Struct, gc=False):
     finish_reason: str | None = None
     # vLLM's: the stop sequence, or the number of a token
     stop_reason: JSON = None
+    # Read leniently, as the counts of tokens are.
+    logprobs: JSON = None
 
 
 class _Frame(msgspec.Struct, gc=False):
@@ -69,8 +72,8 @@ class ChatStream:
     by a finish reason, and ``done`` when nothing more is to be read."""
 
     __slots__ = (
-        "_calls", "_faults", "_limit", "_model", "_reason", "_size", "_splitter", "_stop",
-        "_usage", "began", "done", "started",
+        "_calls", "_faults", "_limit", "_logprobs", "_model", "_probabilities", "_reason", "_size", "_splitter",
+        "_stop", "_usage", "began", "done", "started",
     )  # fmt: skip
 
     def __init__(
@@ -89,6 +92,8 @@ class ChatStream:
         self._reason: str | None = None
         self._stop: str | None = None
         self._usage: Usage | None = None
+        self._probabilities = LogprobReader()
+        self._logprobs: list[dict[str, JSON]] = []  # of tokens whose text has not come yet
         self._size = 0
         self.began = self.started = False
         self.done = False
@@ -162,9 +167,12 @@ class ChatStream:
         if reasoning := delta.reasoning_content or delta.reasoning:
             self._count(len(reasoning))
             chunks.append(Reasoning(reasoning))
+        if choice.logprobs and not (reasoning or delta.tool_calls):
+            self._logprobs += self._probabilities.read(choice.logprobs)
         if text := delta.content or delta.refusal:
             self._count(len(text))
-            chunks.append(Text(text))
+            chunks.append(Text(text, self._logprobs) if self._logprobs else Text(text))
+            self._logprobs = []
         if delta.tool_calls:
             self._read_calls(delta.tool_calls, chunks)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+from collections.abc import Mapping
 from contextlib import suppress
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ from agents.loop.inference.chat.timeouts import Deadlines
 
 _ERROR_BODY_BYTES = 64 * 2**10
 _ERROR_BODY_S = 10.0
+NO_HEADERS: Mapping[str, str] = {}
 
 
 def now() -> float:
@@ -43,15 +45,27 @@ class Transport:
         """Send a GET and return its answer, which has status 200. Raises ProviderError."""
         return await self._ask("GET", path, b"", deadlines)
 
-    async def post(self, path: str, body: bytes, deadlines: Deadlines, *, model: str) -> ResponseBody:
-        """Send a POST with a JSON body that concerns ``model``; otherwise like `get`."""
-        return await self._ask("POST", path, body, deadlines, model=model)
+    async def post(
+        self, path: str, body: bytes, deadlines: Deadlines, *, model: str, headers: Mapping[str, str] = NO_HEADERS
+    ) -> ResponseBody:
+        """Send a POST with a JSON body that concerns ``model``; otherwise like `get`. Of ``headers`` an empty one takes
+        the usual one of its name away."""
+        return await self._ask("POST", path, body, deadlines, model=model, headers=headers)
 
     async def close(self) -> None:
         await self._connections.close()
 
-    async def _ask(self, method: str, path: str, body: bytes, deadlines: Deadlines, *, model: str = "") -> ResponseBody:
-        response = await self._respond(method, path, body, deadlines)
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes,
+        deadlines: Deadlines,
+        *,
+        model: str = "",
+        headers: Mapping[str, str] = NO_HEADERS,
+    ) -> ResponseBody:
+        response = await self._respond(method, path, body, deadlines, headers)
         if response.status != 200:
             raise await self._refusal(response, model)
         if response.content_type == "text/html":
@@ -59,11 +73,15 @@ class Transport:
             raise self._faults.error("answered with a web page; check its base URL", status=200)
         return ResponseBody(response, deadlines, self._faults)
 
-    async def _respond(self, method: str, path: str, body: bytes, deadlines: Deadlines) -> aiohttp.ClientResponse:
+    async def _respond(
+        self, method: str, path: str, body: bytes, deadlines: Deadlines, more: Mapping[str, str]
+    ) -> aiohttp.ClientResponse:
         session = self._connections.session()
         # A BytesIO, because aiohttp warns about large plain bytes.
         data = io.BytesIO(body) if body else None
         headers = self._headers | tracing.headers()
+        if more:
+            headers = {name: value for name, value in {**headers, **more}.items() if value}
         if body:
             headers["Content-Type"] = "application/json"
         url = f"{self.base_url}{path}"

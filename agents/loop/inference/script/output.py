@@ -10,6 +10,7 @@ from hashlib import blake2b
 from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
 from agents.loop.inference.chat.call_parts import MAX_CALLS
 from agents.loop.inference.chat.stream import OUTPUT_CHARS
+from agents.loop.inference.script import likelihood
 from agents.loop.inference.script.actions import CallTool, Repeat, Say, Think
 from agents.record.schemas.content import Usage
 
@@ -68,6 +69,7 @@ class ScriptedOutput:
         self._limit = request.sampling.max_tokens or None
         # The same request gets the same ids; the next round is another request.
         self._ids = blake2b(b"\n".join(request.messages), digest_size=12)
+        self._likely_tokens = int(request.options.get("top_logprobs", 0)) if request.options.get("logprobs") else None
         self._stops = StopSequences(request.sampling.stop or ())
         self.is_cut_short = False
         self._calls = 0
@@ -96,7 +98,10 @@ class ScriptedOutput:
         if not isinstance(chunk, Text):
             yield chunk
         elif text := self._stops.take(chunk.text):
-            yield Text(text)
+            yield self._text(text)
+
+    def _text(self, text: str) -> Text:
+        return Text(text) if self._likely_tokens is None else Text(text, [likelihood.of(text, self._likely_tokens)])
 
     @property
     def is_over(self) -> bool:
@@ -106,7 +111,7 @@ class ScriptedOutput:
     def end(self, reason: str | None = None) -> Iterator[Chunk]:
         """Yield the last chunks; the finish reason is ``reason`` unless the output ended earlier."""
         if buffered := self._stops.flush():
-            yield Text(buffered)
+            yield self._text(buffered)
         yield self._finish("stop" if self._stops.is_hit else reason)
 
     def _finish(self, reason: str | None) -> Finish:
