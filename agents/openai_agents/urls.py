@@ -27,8 +27,11 @@ SESSIONS: list[Route] = [
     (f"{_SESSION}/artifacts/<path:rest>", history.Artifact),
     ("agents/environments", absent.NoEnvironments),
     ("agents/environments/<path:rest>", absent.NoEnvironments),
-    ("agents/automations", absent.NoAutomations),
-    ("agents/automations/<path:rest>", absent.NoAutomations),
     ("vaults", absent.NoVaults),
     ("vaults/<path:rest>", absent.NoVaults),
 ]
+NO_AUTOMATIONS: list[Route] = [
+    ("agents/automations", absent.NoAutomations),
+    ("agents/automations/<path:rest>", absent.NoAutomations),
+]
+"""What stands there on a server without the subject ``automations``."""

@@ -33,7 +33,7 @@ def create(view: ApiView) -> HttpResponseBase:
 def listing(view: ApiView) -> HttpResponseBase:
     records, more = agents.page_from(view.actor, bounds(view.request, Kind.AGENT))
     bodies = ((encode(_object(record)),) for record in records)
-    return list_json(bodies, [agent_id(record.key) for record in records], has_more=more, empty_id=None)
+    return list_json(bodies, [agent_id(record.key) for record in records], has_more=more)
 
 
 def retrieve(view: ApiView, public_id: str) -> HttpResponseBase:

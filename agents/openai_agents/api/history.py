@@ -44,7 +44,7 @@ class AgentTurns(OpenAIView):
         row = sessions.get(self.actor, session_id)
         found, more = sessions.turn_page(self.actor, row.key, bounds(request, ids.Kind.TURN))
         bodies = ((encode(turn_json(turn_head(row, turn))),) for turn in found)
-        return list_json(bodies, [spelled_turn(turn.key) for turn in found], has_more=more, empty_id=None)
+        return list_json(bodies, [spelled_turn(turn.key) for turn in found], has_more=more)
 
 
 class AgentTurn(OpenAIView):
@@ -68,7 +68,7 @@ def item_page(request: Request, walk: Iterator[JSON], after: str) -> HttpRespons
     sized = (((item["id"], body), len(body)) for item in walk for body in (encode(item),))
     page, more = portions.page(sized, asked.limit)
     bodies = [body for body, _ in page]
-    return list_json(((body,) for _, body in bodies), [name for name, _ in bodies], has_more=more, empty_id=None)
+    return list_json(((body,) for _, body in bodies), [name for name, _ in bodies], has_more=more)
 
 
 class AgentSessionItems(OpenAIView):
@@ -102,7 +102,7 @@ class AgentTraces(OpenAIView):
         row = sessions.get(self.actor, session_id)
         found, more = sessions.turn_page(self.actor, row.key, bounds(request, ids.Kind.TURN))
         bodies = (self._trace(turn) for turn in found)
-        return list_json(bodies, [spelled_turn(turn.key) for turn in found], has_more=more, empty_id=None)
+        return list_json(bodies, [spelled_turn(turn.key) for turn in found], has_more=more)
 
     def _trace(self, turn: StoredTurn) -> Iterator[bytes]:
         head = {

@@ -18,9 +18,10 @@ from agents.base.api.parameters import AFTER, LIMIT, ORDER
 from agents.base.api.provider_data import provider_data
 from agents.base.api.views import Awaited, stream
 from agents.base.errors import Conflict, InvalidRequest, NotFound, RateLimited
+from agents.base.reading import read
 from agents.loop.sent_request import SentRequest
 from agents.openai_agents.api.base import OpenAIView, bounds, empty_list, parsed
-from agents.openai_agents.runner import inputs, streams
+from agents.openai_agents.runner import inputs, required_servers, streams
 from agents.openai_agents.runner import sessions as runner
 from agents.openai_agents.runner.streams import Position
 from agents.openai_agents.schemas.objects import AgentRemoved, AgentSessionObject, AgentSessionPage, SessionEvent
@@ -73,7 +74,19 @@ class AgentSessions(RetriedView):
             earlier = sent.first_run()
         except InvalidRequest as error:
             raise Conflict(error.message, code="conflict_error", param=error.param) from None
-        key = self._earlier_session(earlier[0]) if earlier else self._create(body, sent)
+        if earlier:
+            return self._answer(body, self._earlier_session(earlier[0]))
+        required = required_servers.of_session(self.actor, body)
+        if not required:
+            return self._answer(body, self._create(body, sent))
+
+        async def work() -> HttpResponseBase:
+            await required_servers.check(required)
+            return await read(lambda: self._answer(body, self._create(body, sent)))
+
+        return Awaited(work)
+
+    def _answer(self, body: CreateAgentSession, key: int) -> HttpResponseBase:
         row = sessions.get(self.actor, session_id(key), "run")
         if body.stream:
             return stream(streams.frames(self.actor, row, Position(-1), status="in_progress"))
@@ -112,7 +125,7 @@ class AgentSessions(RetriedView):
             return empty_list()
         rows, more = sessions.page(self.actor, page, agent, metadata)
         bodies = ((encode(made),) for made in runner.objects_of(self.actor, rows))
-        return list_json(bodies, [session_id(row.key) for row in rows], has_more=more, empty_id=None)
+        return list_json(bodies, [session_id(row.key) for row in rows], has_more=more)
 
 
 class AgentSession(OpenAIView):

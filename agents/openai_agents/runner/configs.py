@@ -109,7 +109,7 @@ def _tools(tools: Sequence[Any], where: str) -> tuple[list[ToolDef], list[Hosted
             case AgentMcpServer():
                 label = f"there are two servers labelled '{tool.server_label}'"
                 _claim(names, f"server {tool.server_label}", f"{path}.server_label", label)
-                hosted.append(_server(tool, path))
+                hosted.append(server_of(tool, path))
             case AgentWebSearch():
                 _claim(names, "web_search", path, "there are two tools of type web_search")
                 hosted.append(_web_search(tool))
@@ -147,7 +147,8 @@ def _web_search(tool: AgentWebSearch) -> WebSearchSettings:
     )
 
 
-def _server(tool: AgentMcpServer, path: str) -> McpServer:
+def server_of(tool: AgentMcpServer, path: str) -> McpServer:
+    """Return an MCP server that a request names at ``path``. Raises InvalidRequest."""
     transport = tool.transport
     if not isinstance(transport, HttpTransport):
         raise unavailable(f"{path}.transport.type", "MCP servers that are started by a command")

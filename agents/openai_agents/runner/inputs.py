@@ -99,6 +99,11 @@ async def _cancel(actor: Actor, row: StoredSession) -> None:
 # --------------------------------------------------------------------------------------------- delivery
 
 
+def deliver(actor: Actor, row: StoredSession, messages: Sequence[UserMessage], sent: SentRequest) -> None:
+    """Hand messages to the turn of a session that runs or waits, or begin one with them. Raises as `take`. Blocking."""
+    _deliver(actor, row, _Batch(list(messages)), sent)
+
+
 def _deliver(actor: Actor, row: StoredSession, batch: _Batch, sent: SentRequest) -> None:
     """Hand input to the turn that runs or waits, or begin one with it."""
     check_images(batch.messages)

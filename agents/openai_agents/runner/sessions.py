@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -71,7 +70,7 @@ def create(actor: Actor, body: CreateAgentSession) -> int:
         config = config_of(actor, body.agent, None, "agent.")
         sessions.create(actor, NewSession(key, ids.new_key(), **shared), config, None)
         return key
-    record = _named_agent(actor, body.agent_id)
+    record = named_agent(actor, body.agent_id)
     agents.check_enabled(record)
     changed = None
     if body.agent is not None and body.agent.model_fields_set:
@@ -100,7 +99,8 @@ def _without_nulls_of_model(given: AgentFields) -> AgentFields:
     return AgentFields.model_validate({name: value for name, value in fields.items() if name != "model" or value})
 
 
-def _named_agent(actor: Actor, public_id: str) -> AgentRecord:
+def named_agent(actor: Actor, public_id: str) -> AgentRecord:
+    """Return the saved agent that a session is to have. Raises NotFound, InvalidRequest for one that was not saved."""
     key = ids.parse_spelled(ids.Kind.AGENT, public_id)
     record = None
     try:
@@ -189,14 +189,17 @@ def heads_of(actor: Actor, rows: Sequence[StoredSession]) -> list[SessionHead]:
     keys = [row.key for row in rows]
     configs, usages, limits = configs_of(actor, rows), sessions.usages_of(keys), budgets.spend_controls(keys)
     unknown = AgentConfig(model=UNKNOWN_MODEL, instructions="")
-    return [
-        replace(
-            _head(row, configs.get(row.key) or unknown, usages.get(row.key)),
-            spend_control=_spend_control(limits.get(row.key)),
-            last_turn=row.last_turn,
-        )
-        for row in rows
-    ]
+    heads = []
+    for row in rows:
+        agent = agent_wire.session_agent_json(agent_id_of(row), configs.get(row.key) or unknown)
+        heads.append(_head(row, agent, usages.get(row.key), limits.get(row.key)))
+    return heads
+
+
+def renewed_head(row: StoredSession, head: SessionHead) -> SessionHead:
+    """Return what a session says of itself now; its agent is as it was in ``head``."""
+    limits = budgets.spend_controls([row.key])
+    return _head(row, head.agent, sessions.usage_of(row.key), limits.get(row.key))
 
 
 def _spend_control(state: BudgetState | None) -> SpendControl | None:
@@ -211,10 +214,18 @@ def head_of(actor: Actor, row: StoredSession) -> SessionHead:
     return head
 
 
-def _head(row: StoredSession, config: AgentConfig, usage: Usage | None) -> SessionHead:
-    agent = agent_wire.session_agent_json(agent_id_of(row), config)
-    metadata = {str(name): value if isinstance(value, str) else str(value) for name, value in row.metadata.items()}
-    return SessionHead(row.key, agent, row.created_at, row.updated_at, metadata, row.settings, usage or Usage())
+def _head(row: StoredSession, agent: JSON, usage: Usage | None, limit: BudgetState | None) -> SessionHead:
+    return SessionHead(
+        row.key,
+        agent,
+        row.created_at,
+        row.updated_at,
+        metadata={str(name): value if isinstance(value, str) else str(value) for name, value in row.metadata.items()},
+        settings=row.settings,
+        usage=usage or Usage(),
+        spend_control=_spend_control(limit),
+        last_turn=row.last_turn,
+    )
 
 
 def agent_id_of(row: StoredSession) -> str:

@@ -15,8 +15,9 @@ from agents.base.errors import Conflict, NotFound
 from agents.base.models.changes import ChangeKind
 from agents.base.models.terms import TermKind
 from agents.base.store import changes, keyset, terms
+from agents.base.store.cursors import direct_cursor
 from agents.base.store.keyset import Bounds
-from agents.base.store.sql import VisibleRow
+from agents.base.store.sql import Select, VisibleRow, columns
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_us, us_or_none
 from agents.record.models.agents import Session
@@ -107,6 +108,19 @@ def usages_of(keys: Collection[int]) -> dict[int, Usage]:
     rows = Turn.objects.unscoped("their sessions are visible").filter(session_id__in=keys).values_list("session_id")
     sums = rows.annotate(*(Sum(name) for name in _TOKENS)).order_by()
     return {key: _usage(tokens) for key, *tokens in sums}
+
+
+_USAGE = (
+    f"SELECT {', '.join(f'SUM({name})' for name in columns(Turn, ' '.join(_TOKENS)))} "  # noqa: S608 - names of ours
+    f"FROM {Turn._meta.db_table} WHERE session_id = %s"
+)
+
+
+def usage_of(key: int) -> Usage:
+    """Sum the tokens of the turns of a session. The caller has checked that it is visible."""
+    with direct_cursor() as cursor:
+        cursor.execute(_USAGE, [key])
+        return _usage(cursor.fetchone())
 
 
 def _usage(tokens: Sequence[Any]) -> Usage:
@@ -246,30 +260,28 @@ def forks(session: int) -> Any:
     return Fork.all_objects.filter(session_id=session).values("turn_id")
 
 
-def turn_after(session: int, number: int) -> TurnPlace | None:
-    """Return the first turn of a session after a number, without forks; None where there is none yet. The caller has
-    checked that the session is visible."""
-    rows = Turn.objects.unscoped("its session is visible").filter(session_id=session, number__gt=number)
-    rows = rows.exclude(pk__in=forks(session))
-    row = rows.order_by("number").values_list("pk", "number", "next_seq", "status").first()
-    return _place(row) if row else None
+_TURNS = f"session_id = %s AND id NOT IN (SELECT turn_id FROM {Fork._meta.db_table} WHERE session_id = %s)"  # noqa: S608 - a table of ours
+_PLACE = "id number next_seq status"
+_AFTER = Select(Turn, _PLACE, f"{_TURNS} AND number > %s ORDER BY number LIMIT 1")
+_NEWEST = Select(Turn, _PLACE, f"{_TURNS} ORDER BY number DESC LIMIT 1")
+_EXISTS = Select(Session, "id", "id = %s AND removed_at IS NULL")
 
 
 def newest_turn(session: int) -> TurnPlace | None:
-    """Return the newest turn of a session, without forks."""
-    rows = Turn.objects.unscoped("its session is visible").filter(session_id=session)
-    rows = rows.exclude(pk__in=forks(session))
-    row = rows.order_by("-number").values_list("pk", "number", "next_seq", "status").first()
-    return _place(row) if row else None
+    """Return the newest turn of a session, without forks. The caller has checked that the session is visible."""
+    row = _NEWEST.first(session, session)
+    return _place(*row) if row else None
 
 
-def _place(row: tuple[int, int, int, int]) -> TurnPlace:
-    key, number, next_seq, status = row
+def _place(key: int, number: int, next_seq: int, status: int) -> TurnPlace:
     return TurnPlace(key, number, next_seq, status not in (*LIVE, TurnStatus.AWAITING_INPUT))
 
 
-def exists(session: int) -> bool:
-    return bool(Session.objects.unscoped("its reader was let in").filter(pk=session, removed_at=None).exists())
+def next_turn(session: int, number: int) -> tuple[bool, TurnPlace | None]:
+    """Tell whether a session is still there, and return its first turn after a number, without forks; None where there
+    is none yet. The caller has checked that the session was visible."""
+    row = _AFTER.first(session, session, number)
+    return row is not None or _EXISTS.first(session) is not None, _place(*row) if row else None
 
 
 def turn_of_step(actor: Actor, session: int, step: int) -> int | None:

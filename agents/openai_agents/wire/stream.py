@@ -54,7 +54,7 @@ class SessionStream:
         self.ended = 0
         self._turn = 0
         self._after = -1
-        self._event = self._event_prefix = ""
+        self._event = self._event_prefix = b""
         self._frames_of_event = 0
         self._is_silent = False
         self._out: list[bytes] = []
@@ -68,14 +68,19 @@ class SessionStream:
 
     def created(self, status: str | None) -> bytes:
         """Return the first frame of a stream that begins with its session."""
-        self._event, self._frames_of_event = f"evt_{self.head.id}_created", 0
+        self._event, self._frames_of_event = b"evt_%b_created" % self.head.id.encode(), 0
         self.send("agent.session.created", {"session": session_json(self.head, status, ())})
         return self._taken()
+
+    def subagent(self, what: str, event_id: str, subagent: JSON) -> bytes:
+        """Return the frame that tells of a sub-agent: that it was created, was closed, or is active again."""
+        kind = f"agent.session.subagent.{what}"
+        return sse.frame(_encode({"type": kind, "event_id": event_id, "subagent": subagent}))
 
     def begin_turn(self, turn: int, after: int = -1) -> None:
         """Go over to another turn; of its events up to number ``after`` no frames are sent."""
         self._turn, self._after = turn, after
-        self._event_prefix = f"{ids.part('evt', ids.Kind.TURN, turn)}_"
+        self._event_prefix = f"{ids.part('evt', ids.Kind.TURN, turn)}_".encode()
         self._begun_at = self._item_count = 0
         self._indexes, self._waiting = {}, {}
         self._open_item, self._held_calls, self._resumes = None, [], False
@@ -83,11 +88,14 @@ class SessionStream:
     def feed(self, entries: Iterable[Entry]) -> bytes:
         """Return the frames of these entries of the turn, joined."""
         for entry in entries:
+            self._frames_of_event = 0
             if isinstance(entry, Delta):
-                self._mark(f"{entry.after}.{entry.ordinal}", entry.after < self._after)
+                self._event = b"%b%d.%d" % (self._event_prefix, entry.after, entry.ordinal)
+                self._is_silent = entry.after < self._after
                 self._add_delta(entry)
             else:
-                self._mark(str(entry.seq), entry.seq <= self._after)
+                self._event = b"%b%d" % (self._event_prefix, entry.seq)
+                self._is_silent = entry.seq <= self._after
                 self._add_event(entry)
         return self._taken()
 
@@ -95,22 +103,17 @@ class SessionStream:
         out, self._out = self._out, []
         return b"".join(out)
 
-    def _mark(self, cursor: str, is_silent: bool) -> None:
-        """Number the frames that follow, of one entry."""
-        self._event = f"{self._event_prefix}{cursor}"
-        self._frames_of_event, self._is_silent = 0, is_silent
-
     # ---------------------------------------------------------------------------------------- frames
 
     def send(self, kind: str, fields: JSON) -> None:
         """Append a frame."""
         event_id = self._next_id()
         if not self._is_silent:
-            self._out.append(sse.frame(_encode({"type": kind, "event_id": event_id, **fields})))
+            self._out.append(sse.frame(_encode({"type": kind, "event_id": event_id.decode(), **fields})))
 
-    def _next_id(self) -> str:
+    def _next_id(self) -> bytes:
         number, self._frames_of_event = self._frames_of_event, self._frames_of_event + 1
-        return f"{self._event}_{number}" if number else self._event
+        return b"%b_%d" % (self._event, number) if number else self._event
 
     def delta_head(self, kind: str, fields: JSON) -> bytes:
         """Encode what the frames of an item's deltas share, once: there is one for every token."""
@@ -121,7 +124,7 @@ class SessionStream:
         """Append the frame of a delta."""
         event_id = self._next_id()
         if not self._is_silent:
-            self._out.append(b'%b%b,"event_id":"%b"}\n\n' % (head, _encode(text), event_id.encode()))
+            self._out.append(b'%b%b,"event_id":"%b"}\n\n' % (head, _encode(text), event_id))
 
     def send_in_turn(self, kind: str, fields: JSON) -> None:
         """Append a frame of the turn."""

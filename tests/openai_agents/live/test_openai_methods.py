@@ -132,8 +132,26 @@ async def walk(call: Caller) -> None:
     assert len((await call.ask("sessions.turns.items.list", turns[0].id, session_id=first.id)).data) == 2
     assert len((await call.ask("sessions.traces.list", first.id)).data) == 3
     await nothing(call, first.id)
+    await automations(call, first.id)
+    await call.session(first.id, "idle")
     assert (await call.ask("sessions.delete", first.id)).deleted
     assert (await call.ask("delete", made.id)).deleted
+
+
+async def automations(call: Caller, session: str) -> None:
+    target: Any = {"type": "existing_session", "session_id": session, "instructions": script("say Three.")}
+    schedule: Any = {"type": "periodic", "expression": "0 0 1 1 *", "timezone": "UTC"}
+    made = await call.ask("automations.create", name="Walk", target=target, **schedule)
+    assert (await call.ask("automations.retrieve", made.id)).target.session_id == session
+    assert [one.id for one in (await call.ask("automations.list", session_id=session)).data] == [made.id]
+    assert (await call.ask("automations.update", made.id, name="Other")).name == "Other"
+    assert (await call.ask("automations.pause", made.id)).status == "paused"
+    assert (await call.ask("automations.resume", made.id)).status == "active"
+    run = await call.ask("automations.invocations.create", made.id)
+    assert [one.id for one in (await call.ask("automations.invocations.list", made.id)).data] == [run.id]
+    one = await call.ask("automations.invocations.retrieve", run.id, automation_id=made.id)
+    assert one.source.type == "manual"
+    assert (await call.ask("automations.delete", made.id)).deleted
 
 
 async def nothing(call: Caller, session: str) -> None:
@@ -166,9 +184,6 @@ def test_every_method_that_is_claimed_works(server: ServerProcess, kind: type[Op
 def test_what_is_refused_is_refused_by_name(openai_client: OpenAI) -> None:
     agents = openai_client.beta.agents
     for what, ask in (
-        ("automations", lambda: agents.automations.list()),
-        ("automations", lambda: agents.automations.retrieve("auto_1")),
-        ("automations", lambda: agents.automations.pause("auto_1")),
         ("environments", lambda: agents.environments.list()),
         ("environments", lambda: agents.environments.templates.list()),
         ("vaults", lambda: agents.vaults.list()),

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from openai import BadRequestError, OpenAI
+from openai import APIStatusError, BadRequestError, OpenAI
 
 from tests.support.live.agents_api import Talk, agent, decision, function, short
+from tests.support.live.caller import script
 from tests.support.live.mcp_process import TOKEN, McpProcess, check_kept_nowhere
 from tests.support.live.process import ServerProcess
 
@@ -66,6 +67,47 @@ def test_a_server_that_is_gone_fails_the_turn(client: OpenAI) -> None:
     talk = Talk.begin(client, *BOIL, agent=agent(tool))
     talk.until("idle")
     assert talk.turns()[0].status == "failed"
+
+
+GONE: dict[str, Any] = {
+    "type": "mcp",
+    "server_label": "gone",
+    "transport": {"type": "http", "server_url": "http://127.0.0.1:9/mcp"},
+    "required": True,
+}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_without_a_server_that_is_required_no_session_begins(client: OpenAI, mcp: McpProcess, stream: bool) -> None:
+    before = [one.id for one in client.beta.agents.sessions.list()]
+    there = {**offered(mcp), "required": True}
+    with pytest.raises(APIStatusError) as failed:
+        Talk.begin(client, *BOIL, agent=agent(there, GONE), stream=stream)
+    body: Any = failed.value.body
+    assert (failed.value.status_code, body["code"], body["param"]) == (
+        424,
+        "mcp_server_startup_failed",
+        "agent.tools[1]",
+    )
+    assert body["message"].startswith("agent.tools[1]: The MCP server 'gone' did not say what tools it has")
+    assert [one.id for one in client.beta.agents.sessions.list()] == before
+
+
+def test_a_saved_agent_s_server_is_required_too(client: OpenAI) -> None:
+    saved: Any = client.beta.agents.create(model="scripted/fast", tools=[GONE])  # type: ignore[list-item]  # JSON
+    with pytest.raises(APIStatusError) as failed:
+        Talk.begin(client, *BOIL, agent=None, agent_id=saved.id)
+    body: Any = failed.value.body
+    assert (failed.value.status_code, body["param"]) == (424, "agent_id")
+    without = Talk.begin(client, "say Hi.", agent={"tools": []}, agent_id=saved.id)
+    without.until("idle")
+    assert without.texts()[-1] == "Hi."
+
+
+def test_with_a_server_that_is_required_and_there_a_session_begins(client: OpenAI, mcp: McpProcess) -> None:
+    given: Any = {"agent": agent({**offered(mcp), "required": True}), "environment": {"type": "none"}, "stream": True}
+    with client.beta.agents.sessions.create(input=script(*BOIL), **given) as stream:
+        assert "mcp_call" in [event.item.type for event in stream if event.type.endswith("item.done")]
 
 
 @pytest.mark.parametrize("word", ["approve", "deny", "cancel"])

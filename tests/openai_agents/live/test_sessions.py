@@ -491,7 +491,7 @@ def test_traces_are_otlp_and_there_are_no_subagents_and_artifacts(openai_client:
 # ------------------------------------------------------------------------------------------- absent
 
 
-@pytest.mark.parametrize("path", ["agents/environments", "agents/automations", "vaults", "vaults/v_1/credentials"])
+@pytest.mark.parametrize("path", ["agents/environments", "vaults", "vaults/v_1/credentials"])
 def test_what_is_absent_is_refused_by_name(caller: Caller, path: str) -> None:
     answer = caller.get(f"/v1/{path}")
     assert answer.status == 400
