@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest, NotFound
@@ -78,6 +80,24 @@ def get(actor: Actor, public: str, action: Action = "read") -> tuple[int, Iterat
     if row is None:
         raise _not_found(public)
     return size_of(*row), chunks(*row)
+
+
+def set_metadata(actor: Actor, public: str, metadata: dict[str, str] | None) -> None:
+    """Replace the metadata of a call. Raises NotFound."""
+
+    def job() -> bool:
+        rows = ChatCompletion.objects.visible_to(actor, "manage").filter(pk=_key_of(public))
+        row = rows.select_for_update().values_list("pk", "encoding", "body").first()
+        if row is None:
+            return False
+        body = msgspec.json.decode(unpack(*row[1:]), type=dict[str, msgspec.Raw])
+        body["metadata"] = msgspec.Raw(msgspec.json.encode(metadata))
+        encoding, stored = pack(msgspec.json.encode(body))
+        ChatCompletion.objects.unscoped("checked above").filter(pk=row[0]).update(encoding=encoding, body=stored)
+        return True
+
+    if not writer.write(job):
+        raise _not_found(public)
 
 
 def delete(actor: Actor, public: str) -> None:

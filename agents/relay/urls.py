@@ -12,6 +12,7 @@ API = Routes(
         ("embeddings", embeddings.EmbeddingCreate),
         ("completions", text_completions.CompletionCreate),
         ("chat/completions", completions.ChatCompletionList),
+        ("chat/completions/<str:completion_id>/messages", completions.ChatCompletionMessages),
         ("chat/completions/<path:completion_id>", completions.ChatCompletionDetail),
     ],
     rest=[

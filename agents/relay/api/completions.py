@@ -26,6 +26,7 @@ from agents.relay import store as completions
 from agents.relay.api.event_streams import event_stream
 from agents.relay.runner import agent_chat
 from agents.relay.runner.agent_chat import AgentChat
+from agents.relay.runner.call_log import CallLog
 from agents.relay.runner.completions import ChatCall
 from agents.relay.schemas.agent_chat import AgentChatRequest
 from agents.relay.schemas.completions import (
@@ -35,8 +36,11 @@ from agents.relay.schemas.completions import (
     CompletionList,
     CreateChatCompletion,
     OwnChatRequest,
+    SentMessageList,
     StoredCompletion,
+    UpdateChatCompletion,
 )
+from agents.relay.wire import stored_messages
 from agents.relay.wire.chat_completions import inference_request
 
 DEFAULT_LIMIT, MAX_LIMIT = 20, 100
@@ -79,7 +83,7 @@ class ChatCompletionList(ApiView):
         plain = None
         if not isinstance(inference, RelayEndpoint):
             plain = inference_request(model, sent["messages"], self.body(OwnChatRequest))
-        return ChatCall(self.actor, sent, inference, model, plain)
+        return ChatCall(CallLog(self.actor, sent, model), inference, plain)
 
     @extend_schema(
         operation_id="list_chat_completions",
@@ -88,18 +92,21 @@ class ChatCompletionList(ApiView):
     )
     def get(self, request: Request) -> HttpResponseBase:
         params = request._request.GET
-        order = params.get("order") or "desc"
-        if order not in ("asc", "desc"):
-            raise InvalidRequest("order: asc or desc.", param="order")
         page = completions.page(
             self.actor,
             after=params.get("after", ""),
             limit=_limit(params.get("limit", "")),
             model=params.get("model", ""),
-            newest_first=order == "desc",
+            newest_first=_order(params.get("order") or "desc") == "desc",
         )
         bodies, weight = ((body,) for body in page.bodies()), portions.weight(page.sized)
-        return list_json(bodies, page.public_ids, has_more=page.has_more, weight=weight, empty_id=None)
+        return list_json(bodies, page.public_ids, has_more=page.has_more, weight=weight)
+
+
+def _order(raw: str) -> str:
+    if raw not in ("asc", "desc"):
+        raise InvalidRequest("order: asc or desc.", param="order")
+    return raw
 
 
 def _limit(raw: str) -> int:
@@ -111,13 +118,46 @@ def _limit(raw: str) -> int:
 
 
 class ChatCompletionDetail(ApiView):
-    actions = {"get": "read", "delete": "manage"}
+    actions = {"get": "read", "post": "manage", "delete": "manage"}
 
     @extend_schema(operation_id="get_chat_completion", responses=StoredCompletion)
     def get(self, request: Request, completion_id: str) -> HttpResponseBase:
         return large_answers.answer(*completions.get(self.actor, completion_id))
 
+    @extend_schema(
+        operation_id="update_chat_completion", request=UpdateChatCompletion, responses={200: StoredCompletion}
+    )
+    def post(self, request: Request, completion_id: str) -> HttpResponseBase:
+        completions.get(self.actor, completion_id, "manage")
+        body: UpdateChatCompletion = self.body(UpdateChatCompletion)
+        completions.set_metadata(self.actor, completion_id, body.metadata)
+        return large_answers.answer(*completions.get(self.actor, completion_id, "manage"))
+
     @extend_schema(operation_id="delete_chat_completion", responses=CompletionDeleted)
     def delete(self, request: Request, completion_id: str) -> HttpResponseBase:
         completions.delete(self.actor, completion_id)
         return answer(CompletionDeleted(id=completion_id))
+
+
+class ChatCompletionMessages(ApiView):
+    """The messages that a chat completion was asked with, the first one first."""
+
+    actions = {"get": "read"}
+
+    @extend_schema(
+        operation_id="list_chat_completion_messages",
+        parameters=[AFTER_ALONE, LIMIT, ORDER],
+        responses=SentMessageList,
+    )
+    def get(self, request: Request, completion_id: str) -> HttpResponseBase:
+        params = request._request.GET
+        weight, body = completions.get(self.actor, completion_id)
+        page = stored_messages.page(
+            completion_id,
+            b"".join(body),
+            after=params.get("after", ""),
+            limit=_limit(params.get("limit", "")),
+            newest_first=_order(params.get("order") or "asc") == "desc",
+        )
+        bodies = ((message,) for message in page.messages)
+        return list_json(bodies, page.ids, has_more=page.has_more, weight=weight)

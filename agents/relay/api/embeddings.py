@@ -11,14 +11,18 @@ from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
+from agents.base import ids
 from agents.base.api.negotiation import json_response, read_json
 from agents.base.api.views import ApiView, Awaited, answer
 from agents.base.errors import InvalidRequest, ProviderError
-from agents.loop import embedding_models, model_names
+from agents.base.schemas.wire import JSON
+from agents.loop import embedding_models, model_names, spending
 from agents.loop.caller_errors import errors_for_caller
 from agents.loop.current_service import service
 from agents.loop.inference.base import RelayEndpoint
+from agents.loop.spending import ModelNames
 from agents.relay.schemas.inference import CreateEmbeddings, Embedding, EmbeddingList, EmbeddingUsage
+from agents.relay.wire.chat_completions import usage_of
 
 
 class EmbeddingCreate(ApiView):
@@ -32,13 +36,16 @@ class EmbeddingCreate(ApiView):
 
     def _relayed(self, endpoint: RelayEndpoint, model: str) -> HttpResponseBase:
         sent = read_json(self.request._request)
+        spender, names = spending.spender_of(self.actor), ModelNames(model, sent["model"])
 
         async def work() -> HttpResponseBase:
+            await spending.check_later(spender, names)
             with errors_for_caller():
                 body = msgspec.json.encode({**sent, "model": model})
                 answer_fields = _read_embeddings(
                     await endpoint.document("/embeddings", body, model=model), endpoint.name
                 )
+            await spending.add(spender, names, usage_of(answer_fields), ids.now_us())
             return json_response(msgspec.json.encode({**answer_fields, "model": sent["model"]}))
 
         return Awaited(work)
@@ -76,13 +83,15 @@ def _encode_vector(vector: Sequence[float], encoding: str) -> list[float] | str:
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
 
 
-def _read_embeddings(body: bytes, endpoint: str) -> dict[str, msgspec.Raw]:
+def _read_embeddings(body: bytes, endpoint: str) -> dict[str, JSON]:
     """Decode an endpoint's answer without parsing its vectors. Raises ProviderError for an answer without
     embeddings."""
     try:
-        fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        fields: dict[str, JSON] = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except (ValueError, RecursionError) as error:
         raise ProviderError(f"{endpoint} sent what cannot be read: {error}", provider=endpoint) from None
     if "data" not in fields:
         raise ProviderError(f"{endpoint} answered without embeddings", provider=endpoint)
+    if "usage" in fields:
+        fields["usage"] = msgspec.json.decode(fields["usage"])
     return fields

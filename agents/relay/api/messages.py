@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import msgspec
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -11,19 +14,22 @@ from agents.base.api.negotiation import json_response, validated
 from agents.base.api.provider_data import provider_data
 from agents.base.api.views import ApiView, Awaited, answer
 from agents.base.errors import InvalidRequest
-from agents.loop import agent_names
+from agents.base.reading import read
+from agents.loop import agent_names, model_names
 from agents.loop.caller_errors import errors_for_caller
 from agents.loop.current_service import service
 from agents.loop.sent_request import SentRequest
 from agents.record.store import retries
 from agents.record.store.agents import AgentRecord
 from agents.relay.api.event_streams import event_stream
-from agents.relay.runner import agent_chat, messages
-from agents.relay.runner.messages import MessageCall
+from agents.relay.runner import agent_chat, messages, relayed_messages
+from agents.relay.runner.messages import Context, MessageCall
+from agents.relay.runner.relayed_messages import MessageRelay, MessagesRoute
 from agents.relay.schemas.agent_chat import AgentChatRequest
 from agents.relay.schemas.messages import (
     CountMessageTokens,
     CreateMessage,
+    MessageModel,
     MessageObject,
     MessageStreamEvent,
     MessageTokenCount,
@@ -35,8 +41,9 @@ PING = sse.named_frame("ping", b'{"type":"ping"}')
 
 
 class MessageCreate(ApiView):
-    """A message of a model, translated for its endpoint and logged with the chat completions; or a turn of the agent
-    that ``model`` names. The key may be in ``x-api-key``, and errors have Anthropic's form."""
+    """A message of a model, relayed to an endpoint that speaks this API, else translated for it, and logged with the
+    chat completions; or a turn of the agent that ``model`` names. The key may be in ``x-api-key``, and errors have
+    Anthropic's form."""
 
     actions = {"post": "run"}
 
@@ -46,11 +53,8 @@ class MessageCreate(ApiView):
         responses={200: MessageObject, (200, "text/event-stream"): MessageStreamEvent},
     )
     def post(self, request: Request) -> HttpResponseBase:
-        body: CreateMessage = self.body(CreateMessage)
-        _refuse_thread(body)
-        providers = service().providers
-        agent = agent_names.of_model(providers, self.actor, body.model)
-        call = messages.model_call(providers, self.actor, body) if agent is None else self._agent_call(agent, body)
+        head: MessageModel = self.body(MessageModel)
+        call = self._call(head.model)
 
         async def stream() -> HttpResponseBase:
             return await event_stream(call.frames(), request._request, frame=bytes, keep_alive=PING)
@@ -59,7 +63,19 @@ class MessageCreate(ApiView):
             with errors_for_caller():
                 return json_response(await call.full_message())
 
-        return Awaited(stream if body.stream else complete)
+        return Awaited(stream if head.stream else complete)
+
+    def _call(self, name: str) -> MessageCall | MessageRelay:
+        providers = service().providers
+        agent = agent_names.of_model(providers, self.actor, name)
+        if agent is None:
+            inference, model = model_names.resolve(providers, self.actor, name)
+            route = relayed_messages.route(inference, model, self.request._request.headers)
+            if route is not None:
+                return relayed_messages.call(self.actor, route, msgspec.json.decode(self.raw))
+        body: CreateMessage = self.body(CreateMessage)
+        _refuse_thread(body)
+        return messages.model_call(providers, self.actor, body) if agent is None else self._agent_call(agent, body)
 
     def _agent_call(self, agent: AgentRecord, body: CreateMessage) -> MessageCall:
         chat_body = validated(agent_request(body, messages_of(body)), AgentChatRequest)
@@ -87,16 +103,32 @@ class MessageTokens(ApiView):
 
     @extend_schema(operation_id="count_message_tokens", request=CountMessageTokens, responses=MessageTokenCount)
     def post(self, request: Request) -> HttpResponseBase:
-        body: CountMessageTokens = self.body(CountMessageTokens)
+        head: MessageModel = self.body(MessageModel)
         providers = service().providers
-        agent = agent_names.of_model(providers, self.actor, body.model)
-        context = messages.context_of(providers, self.actor, body, agent)
+        agent = agent_names.of_model(providers, self.actor, head.model)
+        route = None
+        if agent is None:
+            inference, model = model_names.resolve(providers, self.actor, head.model)
+            route = relayed_messages.route(inference, model, self.request._request.headers)
+        if route is None:
+            return Awaited(partial(_counted, self._context(agent)))
+        return Awaited(partial(self._counted_by, route))
 
-        async def work() -> HttpResponseBase:
-            tokens, is_estimated = await messages.count(context)
-            response = answer(MessageTokenCount(input_tokens=tokens))
-            if is_estimated:
-                response[ESTIMATED] = "true"
-            return response
+    def _context(self, agent: AgentRecord | None) -> Context:
+        body: CountMessageTokens = self.body(CountMessageTokens)
+        return messages.context_of(service().providers, self.actor, body, agent)
 
-        return Awaited(work)
+    async def _counted_by(self, route: MessagesRoute) -> HttpResponseBase:
+        with errors_for_caller():
+            tokens = await relayed_messages.count(route, msgspec.json.decode(self.raw))
+        if tokens is None:
+            return await _counted(await read(self._context, None))
+        return answer(MessageTokenCount(input_tokens=tokens))
+
+
+async def _counted(context: Context) -> HttpResponseBase:
+    tokens, is_estimated = await messages.count(context)
+    response = answer(MessageTokenCount(input_tokens=tokens))
+    if is_estimated:
+        response[ESTIMATED] = "true"
+    return response

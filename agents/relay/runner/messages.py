@@ -21,6 +21,7 @@ from agents.loop.tool_groups import group_args
 from agents.record.schemas.items import encode, system_item
 from agents.record.store.agents import AgentRecord
 from agents.relay.runner.agent_chat import AgentChat
+from agents.relay.runner.call_log import CallLog
 from agents.relay.runner.completions import ChatCall
 from agents.relay.schemas.messages import CountMessageTokens, CreateMessage
 from agents.relay.wire.message_events import MessageStream, Thinking
@@ -70,8 +71,9 @@ def model_call(providers: Providers, actor: Actor, body: CreateMessage) -> Messa
     messages = messages_of(body)
     tools = message_tools(body.tools, body.tool_choice)
     request = inference_request(model, body, messages, tools)
-    chat = ChatCall(actor, {"model": body.model, "messages": messages}, inference, model, request, _log_fields(tools))
-    return MessageCall(chat, _stream(body, {"id": ids.part(_PREFIX, Kind.COMPLETION, chat.key)}))
+    log = CallLog(actor, {"model": body.model, "messages": messages}, model, _log_fields(tools))
+    head = {"id": ids.part(_PREFIX, Kind.COMPLETION, log.key)}
+    return MessageCall(ChatCall(log, inference, request), _stream(body, head))
 
 
 def _log_fields(tools: MessageTools) -> dict[str, JSON]:
@@ -104,12 +106,14 @@ def _thinking(body: CreateMessage) -> Thinking:
 
 
 @dataclass(frozen=True, slots=True)
-class _Context:
+class Context:
+    """An inference that a message would begin with, and what may count its tokens."""
+
     request: InferenceRequest
     counter: TokenCounter | None
 
 
-def context_of(providers: Providers, actor: Actor, body: CountMessageTokens, agent: AgentRecord | None) -> _Context:
+def context_of(providers: Providers, actor: Actor, body: CountMessageTokens, agent: AgentRecord | None) -> Context:
     """Return the inference that a message would begin with. Blocking. Raises InvalidRequest, NotFound."""
     inference, model = model_names.resolve(providers, actor, agent.config.model if agent else body.model)
     tools = message_tools(body.tools, body.tool_choice)
@@ -117,7 +121,7 @@ def context_of(providers: Providers, actor: Actor, body: CountMessageTokens, age
     request = InferenceRequest(model, messages, tools.definitions, tools.choice)
     if agent is not None:
         request = _with_agent(request, providers, actor, agent)
-    return _Context(request, inference if isinstance(inference, TokenCounter) else None)
+    return Context(request, inference if isinstance(inference, TokenCounter) else None)
 
 
 def _with_agent(request: InferenceRequest, providers: Providers, actor: Actor, agent: AgentRecord) -> InferenceRequest:
@@ -131,7 +135,7 @@ def _with_agent(request: InferenceRequest, providers: Providers, actor: Actor, a
     )
 
 
-async def count(context: _Context) -> tuple[int, bool]:
+async def count(context: Context) -> tuple[int, bool]:
     """Return the number of tokens, and whether it is estimated: not every endpoint counts."""
     tokens = await context.counter.count_tokens(context.request) if context.counter is not None else None
     if tokens is not None:

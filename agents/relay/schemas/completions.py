@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from agents.base.schemas.wire import Wire, null_is
+from agents.responses.schemas.objects import Metadata
 
 
 class StreamOptions(Wire):
@@ -80,6 +81,8 @@ class OwnChatRequest(Wire):
     stop: str | list[str] | None = None
     response_format: ChatResponseFormat | None = None
     n: Literal[1] | None = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = Field(default=None, ge=0, le=20)
 
 
 class Choice(Wire):
@@ -132,6 +135,33 @@ class StoredCompletion(ChatCompletionObject):
 class CompletionList(Wire):
     object: Literal["list"] = "list"
     data: list[StoredCompletion]
+    has_more: bool
+    first_id: str | None = None
+    last_id: str | None = None
+
+
+class UpdateChatCompletion(Wire):
+    """A request to replace the metadata of a completion; null takes them away."""
+
+    metadata: Metadata | None
+
+
+class SentMessage(Wire):
+    """A message of the request for a completion: as it was sent, under an id. Of one in parts, ``content`` is the
+    text of these ``content_parts``."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+    id: str
+    role: str
+    content: str | None = None
+    refusal: str | None = None
+    content_parts: list[dict[str, Any]] | None = None
+
+
+class SentMessageList(Wire):
+    object: Literal["list"] = "list"
+    data: list[SentMessage]
     has_more: bool
     first_id: str | None = None
     last_id: str | None = None

@@ -89,6 +89,13 @@ class OutputConfig(Wire):
     format: OutputFormat | None = None
 
 
+class MessageModel(Wire):
+    """What this server reads of any request: the model, which says whether the rest is for another one to read."""
+
+    model: str = Field(min_length=1, max_length=300)
+    stream: bool | None = None
+
+
 class CountMessageTokens(Wire):
     """A request to count the tokens of messages; what else creating a message takes is left aside."""
 

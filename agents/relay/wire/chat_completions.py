@@ -8,9 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
-import msgspec
-
-from agents.base import ids
 from agents.base.schemas.wire import JSON
 from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
 from agents.record.schemas.content import (
@@ -40,6 +37,7 @@ def inference_request(model: str, messages: Sequence[JSON], body: OwnChatRequest
             body.temperature, body.top_p, limit=body.max_completion_tokens or body.max_tokens or 0, stop=body.stop
         ),
         response_format=_format(body),
+        options={"logprobs": True, "top_logprobs": body.top_logprobs or 0} if body.logprobs else {},
     )
 
 
@@ -73,8 +71,9 @@ def _format(body: OwnChatRequest) -> JsonSchemaFormat | None:
 def chunk_choices(chunk: Chunk) -> list[dict[str, JSON]]:
     """Return the choices of the event for a chunk."""
     match chunk:
-        case Text(text):
-            return [_choice({"content": text})]
+        case Text(text, logprobs):
+            choice = _choice({"content": text})
+            return [{**choice, "logprobs": {"content": list(logprobs), "refusal": None}} if logprobs else choice]
         case Reasoning(text):
             return [_choice({"reasoning_content": text})]
         case CallPart(index, arguments, call_id, name):
@@ -142,11 +141,13 @@ class _ReceivedMessage:
         self._texts: dict[str, list[str]] = {}
         self._calls: dict[int, dict[str, JSON]] = {}
         self._arguments: dict[int, list[str]] = {}
+        self._logprobs: dict[str, list[JSON]] = {}
         self.finish_reason: str | None = None
 
     def add(self, choice: Mapping[str, JSON]) -> None:
         if isinstance(choice.get("finish_reason"), str):
             self.finish_reason = choice["finish_reason"]
+        self._add_logprobs(choice.get("logprobs"))
         delta = choice.get("delta")
         if not isinstance(delta, dict):
             return
@@ -156,6 +157,15 @@ class _ReceivedMessage:
         for position, call in enumerate(delta.get("tool_calls") or ()):
             if isinstance(call, dict):
                 self._add_call(position, call)
+
+    def _add_logprobs(self, logprobs: JSON) -> None:
+        for name, tokens in logprobs.items() if isinstance(logprobs, dict) else ():
+            if isinstance(tokens, list):
+                self._logprobs.setdefault(name, []).extend(tokens)
+
+    @property
+    def logprobs(self) -> JSON:
+        return {"content": None, "refusal": None, **self._logprobs} if self._logprobs else None
 
     def _add_call(self, position: int, call: Mapping[str, JSON]) -> None:
         index = call["index"] if isinstance(call.get("index"), int) else position
@@ -205,24 +215,19 @@ class CompletionAssembly:
     def completion(self) -> dict[str, JSON]:
         """Return choices and usage; the caller adds id, model and time."""
         choices: list[dict[str, Any]] = [
-            {"index": index, "message": message.message(), "finish_reason": message.finish_reason, "logprobs": None}
+            {
+                "index": index,
+                "message": message.message(),
+                "finish_reason": message.finish_reason,
+                "logprobs": message.logprobs,
+            }
             for index, message in sorted(self._choices.items())
         ]
         return {"choices": choices, "usage": self._usage}
 
 
-# -------------------------------------------------------------------------------------------- the log
-
-
-def list_json(rows: Mapping[int, bytes], *, has_more: bool) -> bytes:
-    """Encode completions of the log, JSON by their keys, as OpenAI's list."""
-    public_ids = [ids.openai(ids.Kind.COMPLETION, key) for key in rows]
-    return msgspec.json.encode(
-        {
-            "object": "list",
-            "data": [msgspec.Raw(row) for row in rows.values()],
-            "has_more": has_more,
-            "first_id": public_ids[0] if public_ids else None,
-            "last_id": public_ids[-1] if public_ids else None,
-        }
-    )
+def cut_choices(choices: Sequence[Mapping[str, JSON]]) -> list[dict[str, JSON]]:
+    """Return the choices of a completion that did not end well, as clients can read them: at least one, each with its
+    message, and with the reason of a text that was cut where it has none."""
+    nothing: dict[str, JSON] = {"index": 0, "message": {"role": "assistant", "content": ""}, "logprobs": None}
+    return [{**choice, "finish_reason": choice.get("finish_reason") or "length"} for choice in choices or [nothing]]

@@ -18,6 +18,9 @@ from tests.support.model_lab import ModelLab
 
 pytestmark = pytest.mark.server
 
+NOTHING = [{"index": 0, "message": {"role": "assistant", "content": ""}, "logprobs": None, "finish_reason": "length"}]
+"""The choices of a completion that failed before anything had come."""
+
 
 @pytest.fixture
 def caller(guarded: ServerProcess) -> Caller:
@@ -117,7 +120,7 @@ def test_a_caller_who_does_not_wait_is_logged_too(caller: Caller, lab: ModelLab)
     with caller.sent("POST", "/v1/chat/completions", body):
         eventually(lambda: any(question in str(sent) for _, sent in lab.seen))
     row = logged(caller, question)
-    assert (row["status"], row["choices"]) == ("cancelled", [])
+    assert (row["status"], row["choices"]) == ("cancelled", NOTHING)
     assert lab.left.wait(15)
 
 
@@ -128,7 +131,7 @@ def test_a_refusal_is_told_and_logged(client: OpenAI, caller: Caller, question: 
                 model="lab/strict", messages=[{"role": "user", "content": f"{question} {stream}"}], stream=stream
             )
         row = logged(caller, f"{question} {stream}")
-        assert (row["status"], row["choices"]) == ("failed", [])
+        assert (row["status"], row["choices"]) == ("failed", NOTHING)
 
 
 def test_an_answer_that_breaks_off_is_no_answer(client: OpenAI, caller: Caller, question: str) -> None:
@@ -161,6 +164,51 @@ def test_the_log_is_listed_by_pages(client: OpenAI, question: str) -> None:
     page = client.chat.completions.list(model="lab/chat", limit=2, order="asc", after=asked[2])
     assert [one.id for one in page.data] == asked[3:5]
     assert page.has_more
+
+
+def test_the_messages_of_a_call_are_listed(client: OpenAI, question: str) -> None:
+    image = {"type": "image_url", "image_url": {"url": "https://example.com/kettle.png"}}
+    parts = [{"type": "text", "text": "one"}, image, {"type": "text", "text": "two"}, {"type": "other"}]
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": parts, "name": "ann"}]
+    messages.append({"role": "user", "content": question})
+    made = client.chat.completions.create(model="lab/chat", messages=messages)  # type: ignore[arg-type]  # plain dicts will do
+    listing = client.chat.completions.messages
+    whole = [one.to_dict() for one in listing.list(made.id)]
+
+    assert whole == [
+        {"id": f"{made.id}-0", "role": "system", "content": "Be brief.", "refusal": None, "content_parts": None},
+        {
+            **{"id": f"{made.id}-1", "role": "user", "name": "ann", "refusal": None},
+            **{"content": "one\ntwo", "content_parts": parts[:3]},
+        },
+        {"id": f"{made.id}-2", "role": "user", "content": question, "refusal": None, "content_parts": None},
+    ]
+    first = listing.list(made.id, limit=2)
+    assert (first.has_more, [one.id for one in first.data]) == (True, [f"{made.id}-0", f"{made.id}-1"])
+    assert [one.id for one in listing.list(made.id, after=f"{made.id}-0", order="desc")] == []
+    assert [one.id for one in listing.list(made.id, order="desc", limit=1)] == [one["id"] for one in reversed(whole)]
+    for wrong in ({"after": "x"}, {"order": "up"}, {"limit": 0}):
+        with pytest.raises(openai.BadRequestError) as refused:
+            listing.list(made.id, **wrong)
+        assert refused.value.param == next(iter(wrong))
+    with pytest.raises(openai.NotFoundError):
+        listing.list("chatcmpl-nobodys")
+
+
+def test_the_metadata_of_a_call_are_replaced(client: OpenAI, question: str) -> None:
+    messages = [{"role": "user", "content": question * 100}]
+    made = client.chat.completions.create(model="lab/chat", messages=messages, metadata={"a": "b"})  # type: ignore[arg-type]  # plain dicts will do
+    changed = client.chat.completions.update(made.id, metadata={"c": "d"})
+
+    assert (changed.metadata, changed.choices, changed.usage) == ({"c": "d"}, made.choices, made.usage)
+    assert client.chat.completions.retrieve(made.id) == changed
+    assert client.chat.completions.update(made.id, metadata=None).metadata is None
+    for wrong in ({"x" * 65: "y"}, {"x": "y" * 513}, {str(number): "" for number in range(17)}, {"x": 1}):
+        with pytest.raises(openai.BadRequestError) as refused:
+            client.chat.completions.update(made.id, metadata=wrong)  # type: ignore[arg-type]  # what is wrong
+        assert str(refused.value.param).startswith("metadata")
+    with pytest.raises(openai.NotFoundError):
+        client.chat.completions.update("chatcmpl-nobodys", metadata={})
 
 
 def test_a_call_is_forgotten(client: OpenAI, question: str) -> None:
