@@ -11,7 +11,7 @@ from django.db import migrations, models
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 
-from agents.base.models.operations import AddIndexBesideWriters
+from agents.base.models.operations import AddIndexBesideWriters, FillBesideWriters
 
 LAST_BEFORE_THE_RULES = "0022"
 """Migrations up to this one were made for a server that was stopped meanwhile."""
@@ -28,9 +28,9 @@ def problems(operations: Iterable[Operation], *, atomic: bool = True) -> Iterato
                 yield from problems(operation.database_operations, atomic=atomic)
             case migrations.AddField(model_name=table, field=field):
                 yield from _of_column(table, field)
-            case AddIndexBesideWriters(model_name=table):
+            case AddIndexBesideWriters() | FillBesideWriters():
                 if atomic:
-                    yield f"{table}: an index beside writers needs atomic = False"
+                    yield f"{operation.describe()}: needs atomic = False"
             case migrations.AddIndex(model_name=table) | migrations.AddConstraint(model_name=table):
                 if table not in SMALL:
                     yield f"{table}: nobody could write it meanwhile: AddIndexBesideWriters"
@@ -72,6 +72,7 @@ REFUSED: dict[str, Operation] = {
     "one that processes of before leave out": migrations.AddField("import", "colour", models.TextField(default="")),
     "an index that locks": migrations.AddIndex("step", INDEX),
     "an index beside writers in a transaction": AddIndexBesideWriters("step", INDEX),
+    "rows filled in beside writers in a transaction": FillBesideWriters(lambda *_: None),
     "a constraint": migrations.AddConstraint("step", models.UniqueConstraint(fields=["turn"], name="one")),
     "another type": migrations.AlterField("turn", "status", models.BigIntegerField()),
     "a column that goes": migrations.RemoveField("turn", "status"),
@@ -101,4 +102,5 @@ def test_what_others_do_not_notice_is_allowed() -> None:
         migrations.SeparateDatabaseAndState([], [migrations.RemoveField("turn", "status")]),
     ]
     assert list(problems(allowed)) == []
-    assert list(problems([AddIndexBesideWriters("step", INDEX)], atomic=False)) == []
+    beside = [AddIndexBesideWriters("step", INDEX), FillBesideWriters(lambda *_: None)]
+    assert list(problems(beside, atomic=False)) == []

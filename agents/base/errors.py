@@ -13,6 +13,7 @@
     ├── TooLarge                   413  invalid_request_error
     ├── UrlTooLong                 414  invalid_request_error
     ├── UnsupportedMedia           415  invalid_request_error
+    ├── FailedDependency           424  invalid_request_error   another server that the request needs does not answer
     ├── RateLimited                429  rate_limit_error
     ├── HeadersTooLarge            431  invalid_request_error
     ├── Unavailable                503  server_error            our own trouble; retry later
@@ -140,6 +141,13 @@ class UrlTooLong(AgentsError):
 
 class UnsupportedMedia(AgentsError):
     status = 415
+    type = "invalid_request_error"
+
+
+class FailedDependency(AgentsError):
+    """A server that the request says it needs does not do its part."""
+
+    status = 424
     type = "invalid_request_error"
 
 

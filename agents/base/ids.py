@@ -49,6 +49,10 @@ class Kind(IntEnum):
     FILE = 40
     VECTOR_STORE = 41
     FILE_BATCH = 42
+    UPLOAD = 43
+    UPLOAD_PART = 44
+    BATCH = 45
+    BATCH_LINE = 46
     FEEDBACK = 50
     VIEW = 51
     IMPORT = 52
@@ -58,6 +62,8 @@ class Kind(IntEnum):
     WEBHOOK_DELIVERY = 62
     BUDGET = 63
     PROMPT = 64
+    AUTOMATION = 70
+    AUTOMATION_RUN = 71
 
 
 _secret = b"unset"
@@ -167,11 +173,16 @@ OPENAI_PREFIXES = {
     Kind.FILE: "file-",
     Kind.VECTOR_STORE: "vs_",
     Kind.FILE_BATCH: "vsfb_",
+    Kind.UPLOAD: "upload_",
+    Kind.UPLOAD_PART: "part_",
+    Kind.BATCH: "batch_",
     Kind.WEBHOOK_ENDPOINT: "we_",
     Kind.WEBHOOK_EVENT: "evt_",
     Kind.WEBHOOK_DELIVERY: "wh_",
     Kind.BUDGET: "budget_",
     Kind.PROMPT: "pmpt_",
+    Kind.AUTOMATION: "auto_",
+    Kind.AUTOMATION_RUN: "autorun_",
 }
 
 

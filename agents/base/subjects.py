@@ -18,8 +18,12 @@ REMOVABLE = (
     "webhooks",
     "budgets",
     "subagents",
+    "automations",
+    "batches",
 )
 """In the order in which they are installed."""
+NEEDS = {"batches": "knowledge"}
+"""Subjects that cannot be without another: lines and results of batches are files of ``knowledge``."""
 
 
 def is_installed(subject: str) -> bool:

@@ -32,7 +32,12 @@ def _model_object(model: Model) -> ModelObject:
         provider_resource_id=model.resource_id,
         model_type=model.kind,
         metadata=model.metadata,
-        custom_metadata=model.metadata,
+        custom_metadata={
+            **model.metadata,
+            "model_type": model.kind,
+            "provider_id": model.provider,
+            "provider_resource_id": model.resource_id,
+        },
     )
 
 

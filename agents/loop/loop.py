@@ -9,12 +9,24 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
+from agents.base.errors import AgentsError
 from agents.loop import client_input, compaction, steps, tool_steps
 from agents.loop.progress import RunProgress
+from agents.loop.protocols.tools import HandsOver, hand_over_of
 from agents.loop.replay import CallOutcome
 from agents.loop.run import PendingCall, Resume, Run
 from agents.record.schemas.content import CompletionMessage, ToolCall, ToolResponse, TurnMessage
-from agents.record.schemas.events import Delta, Entry, ErrorInfo, Event, FinalStatus, Origin, StepStarted, ToolDetail
+from agents.record.schemas.events import (
+    Delta,
+    Entry,
+    ErrorInfo,
+    Event,
+    FinalStatus,
+    Origin,
+    StepEnded,
+    StepStarted,
+    ToolDetail,
+)
 
 
 class Loop:
@@ -25,6 +37,7 @@ class Loop:
         self.progress = RunProgress(run)
         self._begun = run
         self._answered_calls: set[str] = set()
+        self._handed_over: tuple[HandsOver, int, int] | None = None
 
     def open(self, *, queued: bool = False) -> list[Event]:
         """Return the first events. They are separate because they are stored before the request is answered.
@@ -121,6 +134,7 @@ class Loop:
             if progress.blocked or progress.error:
                 return
             self.run = progress.next_response(self._begun, resume)
+            await self._go_on_as_agent()
             for event in (progress.opening(), *self._end_pending(resume)):
                 yield event
             async for entry in self._prepare():
@@ -168,7 +182,8 @@ class Loop:
             return self._unseen_step(list(resume.responses))
         answers = {response.call_id: response for response in resume.responses}
         ended: list[Event] = [
-            self.progress.pending_ended(pending, answers.get(pending.call.call_id)) for pending in resume.pending
+            self.progress.pending_ended(pending, answers.get(pending.call.call_id), self.run.actor)
+            for pending in resume.pending
         ]
         self.progress.add_messages(resume.messages)
         return ended
@@ -176,7 +191,8 @@ class Loop:
     def _unseen_step(self, responses: list[ToolResponse], origin: Origin | None = None) -> list[Event]:
         """Record answers to calls the server never saw as one step."""
         started = self.progress.step_started("tool_execution", responses[0].tool_name)
-        detail = ToolDetail(tool_calls=[], tool_responses=responses, origin=origin)
+        by = self.run.actor or None if origin is None else None  # a record is not answered anew
+        detail = ToolDetail(tool_calls=[], tool_responses=responses, origin=origin, answered_by=by)
         return [started, self.progress.step_ended(started, detail)]
 
     async def _replay_unseen_answers(self, next_round: int) -> AsyncIterator[Entry]:
@@ -245,11 +261,35 @@ class Loop:
         client_calls = [call for call in calls if tool_steps.waits_for_client(progress, call)]
         server_calls = [call for call in calls if call not in client_calls]
         if server_calls:
-            async for entry in tool_steps.run_tools(progress, server_calls):
+            async for entry in self._run_server_calls(server_calls):
                 yield entry
-        if client_calls:
+        if client_calls and progress.error is None:
             async for entry in self._await_client(client_calls):
                 yield entry
+
+    async def _run_server_calls(self, calls: list[ToolCall]) -> AsyncIterator[Entry]:
+        """Run calls. After one that hands the turn over the other agent goes on; of several the last one counts."""
+        progress, before = self.progress, self._handed_over
+        async for entry in tool_steps.run_tools(progress, calls):
+            yield entry
+            if isinstance(entry, StepEnded) and entry.status == "completed":
+                hands_over = hand_over_of(progress.run.server_tools.get(entry.name))
+                self._handed_over = (hands_over, entry.step, progress.last_number) if hands_over else self._handed_over
+        if self._handed_over is not before:
+            await self._go_on_as_agent()
+        if self._handed_over is not before and progress.error is None:
+            async for entry in tool_steps.gather_tools(progress):
+                yield entry
+
+    async def _go_on_as_agent(self) -> None:
+        """Go on as the agent that the turn was handed over to, if it was."""
+        if self._handed_over is None:
+            return
+        hands_over, step, number = self._handed_over
+        try:
+            self.run = self.progress.run = await hands_over(self.progress.run, step, number)
+        except AgentsError as error:
+            self.progress.error = steps.error_info(error)
 
     async def _await_client(self, calls: list[ToolCall]) -> AsyncIterator[Entry]:
         """Check the output with shields, as at any end of a response; then begin the client's calls and end."""
@@ -312,6 +352,7 @@ class Loop:
             messages=recorded.messages if recorded else (),
         )
         self.run = progress.next_response(recorded.run if recorded else self.run, resume)
+        await self._go_on_as_agent()
         async for entry in self._prepare():
             yield entry
 

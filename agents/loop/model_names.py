@@ -33,6 +33,12 @@ def resolve(providers: Providers, actor: Actor, name: str) -> tuple[InferenceEnd
     return providers.endpoints.resolve(full_name(providers, actor, name))
 
 
+def recorded(name: str, endpoint: InferenceEndpoint, model: str) -> str:
+    """Return the name that is recorded of a model that was asked for by ``name`` and is ``model`` at its endpoint: the
+    one in the list of models, also where the default endpoint was left out; a name that was registered as it is."""
+    return f"{endpoint.name}/{model}" if name == model else name
+
+
 def register(providers: Providers, actor: Actor, new: Registration) -> Model:
     """Register a name. Raises InvalidRequest for an unknown endpoint, Conflict for a name that is taken."""
     check_new(providers, new)

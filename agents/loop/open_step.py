@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any
 
 from agents.base import ids
 from agents.loop.protocols.tools import ClientForm, HostedTool
@@ -32,6 +32,7 @@ class OpenStep:
     started: StepStarted
     text: ChunkedText = field(default_factory=ChunkedText)
     reasoning: ChunkedText = field(default_factory=ChunkedText)
+    logprobs: list[dict[str, Any]] = field(default_factory=list)
     model: str = ""
     sums_up: bool = False
 
@@ -43,18 +44,19 @@ class OpenStep:
                 model_response=message,
                 model=self.model,
                 reasoning=str(self.reasoning),
+                logprobs=self.logprobs or None,
                 compaction="" if self.sums_up else None,
             )
         return self.started.detail or OtherDetail(kind=self.started.step_type)
 
 
-def answered_detail(pending: PendingCall, response: ToolResponse | None) -> ToolDetail:
-    responses = [response] if response else []
+def answered_detail(pending: PendingCall, response: ToolResponse | None, by: str | None) -> ToolDetail:
+    """Return the detail of a call that its client has answered, and who that was; None where a record answers."""
     detail = pending.detail or ToolDetail(tool_calls=[pending.call])
-    if pending.approved is None:
-        return detail.model_copy(update={"tool_responses": responses})
-    approval: Literal["approved", "refused"] = "approved" if pending.approved else "refused"
-    return detail.model_copy(update={"tool_responses": responses, "approval": approval})
+    update: dict[str, Any] = {"tool_responses": [response] if response else [], "answered_by": by or None}
+    if pending.approved is not None:
+        update["approval"] = "approved" if pending.approved else "refused"
+    return detail.model_copy(update=update)
 
 
 def tool_detail(

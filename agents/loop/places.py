@@ -48,7 +48,7 @@ def find(
     by itself."""
     checks_first = False
     try:
-        spending.check(_spender(actor, agent, run), _names(run))
+        spending.check(_spender(actor, agent, run), _names(run), run.budget)
     except (BudgetReached, InvalidRequest):
         if not fails_later:
             raise
@@ -68,8 +68,9 @@ def find_for_turn(runner: Runner, actor: Actor, agent: int, run: Run, sent: Sent
         with find(runner, actor, agent, run, needs_caller=needs_caller, fails_later=fails_later) as place:
             yield place
         return
+    spending.check_call(sent.call.parent, run.budget)
     spender = stored_spending.called_by(sent.call.parent, _spender(actor, agent, run))
-    spending.check(spender, _names(run))
+    spending.check(spender, _names(run), run.budget)
     with runner.slots.beside(actor) as slot:
         yield Place(runner.owner, slot)
 

@@ -121,6 +121,11 @@ class RunProgress(RunMessages):
             self._go_to(event)
 
     @property
+    def last_number(self) -> int:
+        """The number of the last step; -1 before the first."""
+        return self._number - 1
+
+    @property
     def now(self) -> int:
         return max(self.run.clock(), self._last_at + 1)
 
@@ -254,6 +259,7 @@ class RunProgress(RunMessages):
             detail=detail,
             usage=usage,
             ttft_us=ttft_us,
+            waited_us=self.stored.waited_us(started.step),
             error=error,
         )
         self._items += items_of(event)
@@ -290,23 +296,25 @@ class RunProgress(RunMessages):
         self._items += items_of(event)
         return event
 
-    def pending_ended(self, pending: PendingCall, response: ToolResponse | None) -> StepEnded:
+    def pending_ended(self, pending: PendingCall, response: ToolResponse | None, by: str | None = None) -> StepEnded:
         """End a step that has waited for its client since an earlier response: for an answer, or for the
-        approval of a server's call (a refusal is the answer)."""
+        approval of a server's call (a refusal is the answer). ``by`` is who gave it, None where a record did."""
         stored = self.stored.take(StepEnded, lambda event: event.step == pending.step, "the client's answer")
         if stored is not None:
             self._go_to(stored)
             self._items += items_of(stored.model_copy(update={"heard": None}))  # the caller adds these messages
             return stored
         seq, at = self._stamp()
+        started_at = min(pending.started_at, at - 1)
         event = StepEnded(
             seq=seq,
             at=at,
             step=pending.step,
             step_type="tool_execution",
             name=pending.call.tool_name,
-            started_at=min(pending.started_at, at - 1),
-            detail=answered_detail(pending, response),
+            started_at=started_at,
+            detail=answered_detail(pending, response, by),
+            waited_us=at - started_at,
         )
         self._items += items_of(event)
         return event
@@ -318,7 +326,7 @@ class RunProgress(RunMessages):
         ended = self.pending_ended(pending, outcome.response)
         self.add_messages(messages)
         detail = ended.detail.model_copy(update={"origin": outcome.origin})
-        return ended.model_copy(update={"detail": detail, "heard": list(messages) or None})
+        return ended.model_copy(update={"detail": detail, "heard": list(messages) or None, "waited_us": None})
 
     def next_response(self, run: Run, resume: Resume) -> Run:
         """Continue like a response that begins with the client's answers, within this one: the retrieved

@@ -13,6 +13,7 @@ from agents.loop.protocols.retrieval import DocumentPreparation, Retriever
 from agents.loop.protocols.shields import ShieldProtocol
 from agents.loop.protocols.tools import ClientForm, Tool, ToolSource
 from agents.loop.replay import RecordedTurn
+from agents.loop.schemas.turn_budget import TurnBudget
 from agents.record.schemas.content import (
     ResponseFormat,
     SamplingParams,
@@ -101,13 +102,13 @@ class Run:
     it.
     ``options`` go with each inference (`InferenceRequest`). ``max_infer_iters`` bounds the rounds;
     with ``ends_with_client_calls`` calls of the client's tools end the response also at that bound.
-    ``max_tool_calls`` bounds the server's calls of a response, ``single_call`` those of an inference. With
-    ``truncates`` older history is dropped rather than failing where it is too long for the model. A fork replays its
-    ``recorded_turn``. A run that is taken over from another process repeats the ``stored_events`` of its response;
-    ``typed_texts`` are what its open inference had typed, by (step, channel), and ``typed_parts`` in how many
-    parts. What the client sends while the run is steerable (``is_steerable``) begins the turn's next response; else it
-    joins this one. ``resumes`` says whether the turn goes on when its process is lost; None leaves it to the server.
-    ``trace`` is the position in a trace of the request that began the turn."""
+    ``max_tool_calls`` bounds the server's calls of a response, ``single_call`` those of an inference, and ``budget``
+    what the turn spends. With ``truncates`` older history is dropped rather than failing where it is too long for the
+    model. A fork replays its ``recorded_turn``. A run that is taken over from another process repeats the
+    ``stored_events`` of its response; ``typed_texts`` are what its open inference had typed, by (step, channel), and
+    ``typed_parts`` in how many parts. What the client sends while the run is steerable (``is_steerable``) begins the
+    turn's next response; else it joins this one. ``resumes`` says whether the turn goes on when its process is lost;
+    None leaves it to the server. ``trace`` is the position in a trace of the request that began the turn."""
 
     turn: int
     session: int
@@ -137,6 +138,7 @@ class Run:
     max_infer_iters: int = 10
     max_tool_calls: int | None = None
     single_call: bool = False
+    budget: TurnBudget | None = None
     ends_with_client_calls: bool = False
     truncates: bool = False
     compaction: Compaction | None = None

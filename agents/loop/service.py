@@ -17,7 +17,7 @@ from agents.base.errors import AgentsError, Conflict, InvalidRequest, Unavailabl
 from agents.base.reading import read
 from agents.base.store import processes
 from agents.base.store.writer import writer
-from agents.loop import places
+from agents.loop import hand_over, places
 from agents.loop.extensions import extensions
 from agents.loop.loop import Loop
 from agents.loop.places import Place
@@ -271,6 +271,7 @@ class Service:
         request = CreateTurn.model_validate({"messages": [], **settings}).model_copy(update={"messages": messages})
         run = build_run(self.providers, actor, turn=target.key, session=target.session, config=config, body=request)
         next_step, next_round = turns.next_numbers(target.key)
+        run = hand_over.continued(self.providers, actor, run, next_step)
         resume = Resume(
             response_number=target.response_count + 1,
             responses=answers.responses,
@@ -317,12 +318,13 @@ class Service:
         for _ in range(MAX_CANCEL_TRIES):
             target = turns.target(actor, key, action="run")
             target.check_here()
-            if target.is_over or self._stop(target, f"cancelled by {actor.name}"):
+            if target.is_over or self._stop(target, actor.name):
                 return Started(key, target.session, turns.response_start(key, target.response_count))
         raise Conflict("The turn is passing from hand to hand; try again.", code="busy")
 
-    def _stop(self, target: TurnTarget, reason: str) -> bool:
+    def _stop(self, target: TurnTarget, by: str) -> bool:
         """Stop a turn, or have its run stop it at once; returns False where the turn has changed meanwhile."""
+        reason = f"cancelled by {by}"
         if target.is_live and target.lease_owner == self.runner.owner:
             self.runner.cancel(target.key, target.epoch, reason)
             return True
@@ -330,7 +332,7 @@ class Service:
         if target.is_live and self._remote_stops.is_working and processes.living([target.lease_owner]):
             return self._stop_elsewhere(target, reason)
         statuses = closing.RUNNING if target.is_live else closing.WAITING
-        ending = closing.TurnEnding("cancelled", reason)
+        ending = closing.TurnEnding("cancelled", reason, by=by)
         return writer.write(partial(closing.close_turn, target.key, ending, statuses=statuses, epoch=target.epoch))
 
     def _stop_elsewhere(self, target: TurnTarget, reason: str) -> bool:

@@ -14,11 +14,12 @@ from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, RateLimited
 from agents.base.reading import read
 from agents.loop.inference.base import Chunk, Finish
+from agents.loop.schemas.turn_budget import TurnBudget, nano
 from agents.record.models.choices import BudgetPeriod
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import Entry, ErrorInfo, StepEnded
 from agents.record.store import costs, spending
-from agents.record.store.spending import BudgetState, Spender, Spending
+from agents.record.store.spending import BudgetState, LimitState, Spender, Spending
 
 REACHED = "budget_reached"
 NOT_COUNTABLE = "model_not_budgetable"
@@ -43,22 +44,36 @@ class ModelNames:
     alias: str = ""
 
 
-def refusal(spender: Spender, model: ModelNames, spent_by_turn: Spending | None = None) -> ErrorInfo | None:
-    """Return why no inference may begin for this spender; None where one may. ``spent_by_turn`` is what its turn has
-    spent so far, where that is not stored. Blocking."""
+def refusal(
+    spender: Spender, model: ModelNames, limits: TurnBudget | None = None, spent_by_turn: Spending | None = None
+) -> ErrorInfo | None:
+    """Return why no inference may begin for this spender; None where one may. ``limits`` are those of its request,
+    which what its turn has spent does not exceed. ``spent_by_turn`` is that, where it is not stored. Blocking."""
     states = spending.states(spender, spent_by_turn)
     for state in states:
         if state.is_reached:
             return ErrorInfo(type=REACHED, message=reached_text(state), budget=state.target.label)
-    if any(state.limit_nano is not None for state in states) and not spending.has_price(model.name, model.alias):
+    own_usd = limits.usd if limits else None
+    in_dollars = own_usd is not None or any(state.limit_nano is not None for state in states)
+    if in_dollars and not spending.has_price(model.name, model.alias):
         message = f"A budget in dollars applies here, and the model '{model.alias or model.name}' has no price."
         return ErrorInfo(type=NOT_COUNTABLE, message=message)
     return None
 
 
-def turn_refusal(turn: int, model: ModelNames) -> ErrorInfo | None:
-    """Return why a stored turn may begin no inference, as `refusal` does. Blocking."""
-    return refusal(spending.of_turn(turn), model) if spending.applies(spending.ANY) else None
+def turn_refusal(turn: int, model: ModelNames, limits: TurnBudget | None = None) -> ErrorInfo | None:
+    """Return why a stored turn may begin no inference: for the ``limits`` of its request, or as `refusal`. Blocking."""
+    reached = None if limits is None else _limit_refusal(limits, spending.spent_by_tree(turn))
+    if reached is not None or (limits is None and not spending.applies(spending.ANY)):
+        return reached
+    return refusal(spending.of_turn(turn), model, limits)
+
+
+def _limit_refusal(limits: TurnBudget, spent: Spending) -> ErrorInfo | None:
+    state = LimitState(nano(limits.usd), limits.tokens, spent)
+    if not state.is_reached:
+        return None
+    return ErrorInfo(type=REACHED, message=f"The budget of this turn is reached: {spent_text(state)}.", budget="turn")
 
 
 def spender_of(actor: Actor) -> Spender:
@@ -66,15 +81,22 @@ def spender_of(actor: Actor) -> Spender:
     return Spender(actor.user_id, actor.key_id)
 
 
-def check(spender: Spender, model: ModelNames) -> None:
+def check(spender: Spender, model: ModelNames, limits: TurnBudget | None = None) -> None:
     """Raise BudgetReached where no inference may begin for this spender; InvalidRequest for a model whose cost cannot
-    be counted. Blocking."""
-    refused = refusal(spender, model)
+    be counted, where a budget or the ``limits`` of a request need that. Blocking."""
+    refused = refusal(spender, model, limits)
     if refused is None:
         return
     if refused.type == NOT_COUNTABLE:
         raise InvalidRequest(refused.message, param="model", code=NOT_COUNTABLE)
     raise BudgetReached(refused.message)
+
+
+def check_call(caller: int, limits: TurnBudget | None) -> None:
+    """Raise BudgetReached where the turn ``caller`` may call no agent: for the ``limits`` of its request. Blocking."""
+    reached = None if limits is None else _limit_refusal(limits, spending.spent_by_tree(caller))
+    if reached is not None:
+        raise BudgetReached(reached.message)
 
 
 async def check_later(spender: Spender, model: ModelNames) -> None:
@@ -113,16 +135,25 @@ class UnrecordedSpending:
 
     spender: Spender
     model: ModelNames
+    limits: TurnBudget | None = None
     _spent: Spending = field(default_factory=Spending)
 
     async def refusal(self) -> ErrorInfo | None:
         """Return why the run may begin no inference, if so."""
-        return None if spending.is_idle() else await read(refusal, self.spender, self.model, self._spent)
+        reached = None if self.limits is None else _limit_refusal(self.limits, self._spent)
+        if reached is not None or self._is_free:
+            return reached
+        return await read(refusal, self.spender, self.model, self.limits, self._spent)
 
     async def count(self, entry: Entry) -> None:
         """Add what a step has spent, if this is the end of one."""
-        if isinstance(entry, StepEnded) and entry.usage is not None and not spending.is_idle():
+        if isinstance(entry, StepEnded) and entry.usage is not None and not self._is_free:
             self._spent += await read(_add, self.spender, self.model, entry.usage, entry.at)
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether nothing limits the run, as far as this process knows."""
+        return self.limits is None and spending.is_idle()
 
 
 # ------------------------------------------------------------------------------------------ words
@@ -134,7 +165,7 @@ def reached_text(state: BudgetState) -> str:
     return f"{name} of this {state.target.label.replace('_', ' ')} is reached: {spent_text(state)}{_time(state)}."
 
 
-def spent_text(state: BudgetState) -> str:
+def spent_text(state: LimitState) -> str:
     """Return what is spent of what, of the limit that is reached."""
     if state.limit_nano is not None and state.spent.cost_nano >= state.limit_nano:
         return f"{_dollars(state.spent.cost_nano)} of {_dollars(state.limit_nano)}"

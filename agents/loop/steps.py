@@ -7,6 +7,7 @@ with an error, never an exception.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -144,8 +145,10 @@ class _ReceivedAnswer:
 
     def take(self, chunk: Text | Reasoning | CallPart) -> Entry:
         match chunk:
-            case Text(text):
-                return self._delta("text", self._draft.text, text)
+            case Text(text, logprobs):
+                self._draft.logprobs.extend(logprobs)
+                delta = self._delta("text", self._draft.text, text)
+                return replace(delta, logprobs=logprobs) if logprobs else delta
             case Reasoning(text):
                 self._reasoning_after_text = self._reasoning_after_text or (
                     not self._draft.reasoning.size and bool(self._draft.text.size)
@@ -175,6 +178,7 @@ class _ReceivedAnswer:
             finish_reason=finish,
             reasoning=str(self._draft.reasoning),
             reasoning_last=self._reasoning_after_text or None,
+            logprobs=self._draft.logprobs or None,
         )
 
 
@@ -308,6 +312,7 @@ def _request(progress: RunProgress) -> InferenceRequest:
     choice = run.tool_config.tool_choice or "auto"
     if progress.round and choice not in {"auto", "none"}:
         choice = "auto"  # a forced call is forced once, else the turn could never end
+    form = run.client_forms.get(choice)
     return InferenceRequest(
         model=run.inference_model,
         messages=progress.messages(),
@@ -316,6 +321,7 @@ def _request(progress: RunProgress) -> InferenceRequest:
         sampling=run.sampling,
         response_format=run.response_format,
         options=run.options,
+        grammar=form.grammar if form else None,
     )
 
 

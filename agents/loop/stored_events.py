@@ -38,8 +38,15 @@ class StoredEvents:
         self._begun = {event.step for event in events if isinstance(event, StepStarted)}
         self._ended = {event.step for event in events if isinstance(event, StepEnded)}
         self._decided: dict[int, StepDecided] = {}
+        self._doubted_at: dict[int, int] = {}
+        self._waited_us: dict[int, int] = {}
         for event in events:
-            if isinstance(event, StepDecided):
+            if isinstance(event, StepInDoubt):
+                self._doubted_at[event.step] = event.at
+            elif isinstance(event, StepDecided):
+                if event.step in self._doubted_at:
+                    waited = event.at - self._doubted_at.pop(event.step)
+                    self._waited_us[event.step] = self._waited_us.get(event.step, 0) + waited
                 self._decided[event.step] = event
             elif isinstance(event, StepRepeated):  # what was decided before says nothing of this call
                 self._decided.pop(event.step, None)
@@ -90,6 +97,10 @@ class StoredEvents:
         """Whether a person has decided that the call of a cut step was not made."""
         decision = self._decided.get(step)
         return decision is not None and decision.outcome == "not_done"
+
+    def waited_us(self, step: int) -> int | None:
+        """Return for how long a step waited for a decision about its call, microseconds; None where it did not."""
+        return self._waited_us.get(step)
 
     def decided_result(self, step: int) -> ToolResponse | None:
         """Return the result that a person has given for the call of a cut step."""

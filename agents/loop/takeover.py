@@ -19,6 +19,7 @@ from agents.base.access import Actor
 from agents.base.errors import AgentsError, RateLimited
 from agents.base.store.processes import process_name
 from agents.base.store.writer import writer
+from agents.loop import hand_over
 from agents.loop.extensions import extensions
 from agents.loop.loop import Loop
 from agents.loop.prepare import build_run, client_tool_names, without_client
@@ -165,10 +166,11 @@ def _loop(service: Service, actor: Actor, orphan: OrphanedTurn) -> tuple[Loop, l
     build = extensions.fork_builder if begins_fork else extensions.run_builders.get(stored.api, agent_run)
     try:
         rebuilt = build(StoredRun(service, actor, orphan.key, stored))
+        run = hand_over.continued(service.providers, actor, rebuilt.run, stored.first_step)
     except AgentsError as error:
         raise _CannotGoOn("the server stopped", f"The server stopped, and cannot go on: {error.message}") from error
     run = replace(
-        rebuilt.run,
+        run,
         resume=_resume(stored),
         stored_events=stored.events,
         typed_texts=stored.typed,

@@ -119,15 +119,17 @@ class Runner:
                 self._not_run_here += [turn for turn in turns_with_input if turn not in self.running]
                 self.on_input_left()
 
-    async def _read_input(self, turn: int) -> ClientInput | None:
-        """Read what the client has sent for a turn since it was last read."""
-        if turn not in self._with_input:
+    async def _read_input(self, turn: int, is_told: bool, seen: set[str]) -> ClientInput | None:
+        """Read what the client has sent for a turn since it was last read; only if something has come, where this
+        process ``is_told`` of it at once. What was ``seen`` need not be stored as taken yet."""
+        if is_told and turn not in self._with_input:
             return None
         self._with_input.discard(turn)
-        waiting = await read(inputs.messages_of, turn)
+        waiting = [message for message in await read(inputs.messages_of, turn) if message.public_id not in seen]
         if not waiting:
             return None
-        return ClientInput([one.message for one in waiting], [one.public_id for one in waiting])
+        seen.update(message.public_id for message in waiting)
+        return ClientInput([message.message for message in waiting], [message.public_id for message in waiting])
 
     @property
     def running(self) -> frozenset[int]:
@@ -194,7 +196,9 @@ class Runner:
         turn_ref = running.turn_ref
         recording = Recording(turn_ref, turn_log, self._delta_writer, running.abort)
         loop.progress.wait_until_stored = partial(self._wait_until_stored, recording)
-        loop.progress.read_input = partial(self._read_input, turn_ref.turn)
+        # what a client has said over the socket of another process is stored before word of it comes here
+        is_told = not (loop.run.is_steerable and loop.run.stored_events)
+        loop.progress.read_input = partial(self._read_input, turn_ref.turn, is_told, set())
         loop.progress.check_budgets = partial(self._check_budgets, recording, loop.run)
         if loop.run.resume is not None or loop.run.stored_events or turn_ref.turn in self._not_run_here:
             self._with_input.add(turn_ref.turn)  # nobody has read what came before
@@ -233,10 +237,10 @@ class Runner:
     @staticmethod
     async def _check_budgets(recording: Recording, run: Run) -> ErrorInfo | None:
         """Return why the turn may not ask its model again, if so; what it has spent is stored first."""
-        if stored_spending.is_idle():
+        if run.budget is None and stored_spending.is_idle():
             return None
         await recording.flush()
-        return await read(spending.turn_refusal, run.turn, ModelNames(run.inference_model, run.model))
+        return await read(spending.turn_refusal, run.turn, ModelNames(run.inference_model, run.model), run.budget)
 
     @staticmethod
     async def _begin(turn_ref: TurnRef) -> None:

@@ -110,6 +110,7 @@ async def run_tools(
         ids.public(ids.Kind.TURN, run.turn),
         run.actor,
         run.provider_data,
+        budget=run.budget,
     )
     started = [
         progress.step_started("tool_execution", call.tool_name, call=call, approved_in=approval_steps.get(call.call_id))

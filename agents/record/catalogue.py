@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from agents.query.fields import FREE_TEXT, QueryField, at
 from agents.query.tree import Level
-from agents.record.models.choices import Api, StepType, TurnStatus
+from agents.record.models.choices import RESPONSE_STATUSES, Api, StepType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,13 +85,15 @@ _IDENTITY = (
         "from source {}", columns=_on("agent session turn", "source"), facet=True),
     RecordField("meta", "choice", at("session turn"), "a value of the metadata", "gold", "with {}", keyed=True,
         key="customer.tier"),
+    RecordField("prompt", "choice", at("turn"), "the prompt its instructions are from, by id or with its version",
+        "pmpt_01a2…@3", "with prompt {}", many=True, facet=True, counted={"turn": "terms"}, presence="prompts"),
     RecordField("attachment", "choice", at("turn"), "what was attached to the question", "image", "with attachment {}",
         choices=("image", "document"), many=True, presence="attachments"),
 )
 _OUTCOME = (
     RecordField("status", "choice", at("turn response step"), "how far it is, or how it ended", "failed",
-        "with status {}", choices=tuple(TurnStatus.labels), aliases=STATUS_ALIASES,
-        columns=_on("turn response step", "status"), facet=True, counted={"session": "status"}),
+        "with status {}", choices=tuple(label for _, label in RESPONSE_STATUSES), aliases=STATUS_ALIASES,
+        columns=_on("turn response step", "status"), facet=True, counted={"session": "status", "response": "outcome"}),
     RecordField("is", "choice", at("turn response step"),
         "live: queued or in progress; waiting: for its caller; undecided: for a decision about a call; truncated: by a "
         "limit; sanitized: when stored; subagent: called by another turn", "live", "that are {}",
@@ -112,6 +114,9 @@ _STEPS = (
         columns=_on("step", "tool_id"), facet=True, counted={"turn": "tools"}, presence="tools"),
     RecordField("server_side", "flag", at("step"), "whether the server ran the tool", "false",
         "run by the server|run by the client", columns=_on("step", "server_side")),
+    RecordField("answered_by", "choice", at("step"),
+        "the user or API key that answered, approved or refused a call, decided about it, or cancelled it", "maria",
+        "answered by {}"),
     RecordField("model", "choice", at("turn response step"), "the model asked", "llama*", "with model {}",
         columns=_on("turn response step", "model_id"), facet=True),
     RecordField("provider", "choice", at("turn"), "the model endpoint", "openai", "by provider {}",
@@ -126,8 +131,11 @@ _AMOUNTS = (
         columns={**_on("agent session response", "created_at"), **_on("turn step", "started_at")}),
     RecordField("ended", "time", at("turn response step"), "when it ended", "today", "ended {}",
         columns=_on("turn response step", "completed_at")),
-    RecordField("duration", "number", at("turn response step"), "how long it took", ">2s", "lasting {}", unit="us",
+    RecordField("duration", "number", at("turn response step"),
+        "how long it took, without waiting for a person or its client", ">2s", "lasting {}", unit="us",
         columns=_on("turn step", "duration_us")),
+    RecordField("waited", "number", at("turn step"), "how long it waited for a person or its client", ">1h",
+        "that waited {}", unit="us", columns=_on("turn step", "waited_us")),
     RecordField("ttft", "number", at("turn step"), "time to the first token", "<500ms", "with a first token after {}",
         unit="us", columns=_on("turn step", "ttft_us")),
     RecordField("cost", "number", at("session turn step"), "what it cost, in dollars", ">$0.05", "costing {}",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -40,7 +41,7 @@ class _FrameRow(msgspec.Struct, array_like=True):
 
 _encode = msgspec.json.encode
 _read_frames = msgspec.json.Decoder(list[_FrameRow]).decode
-_read_run = msgspec.json.Decoder(tuple[int, int, str, int, int, int, list[int], str]).decode
+_read_run = msgspec.json.Decoder(list[Any]).decode
 _COMMA = 1
 
 

@@ -15,7 +15,7 @@ from agents.base.store import failures
 from agents.record.bus import TurnLog
 from agents.record.mirrors import HEAL_S, Mirror, Mirrors, mirrors
 from agents.record.models.choices import TurnStatus
-from agents.record.schemas.events import START, Cursor, Entry, ends_response, position
+from agents.record.schemas.events import START, Cursor, Entry, TurnEnded, ends_response, position
 from agents.record.stored_turns import TurnState
 
 MAX_BATCH = 256
@@ -55,33 +55,35 @@ class Followers:
 
     async def _all_entries(self, turn: int, after: Cursor, limit: int) -> AsyncGenerator[Sequence[Entry], None]:
         mirror: Mirror | None = None
-        has_begun = False
+        last: Entry | None = None
         with ExitStack() as watching:
             while True:
                 log = self._log_in_memory(turn, mirror)
                 entries = log.entries_after(after, limit) if log else None
-                if log and not log.done and entries is not None and not entries:
+                has_all = entries is not None and not entries
+                if log and not log.done and has_all:
                     yield ()
                     await _wait_for_more(log, after)
                     continue
+                if has_all and isinstance(last, TurnEnded):
+                    return
                 state: TurnState | None = None
                 # the end of a turn that waited in vain never went through memory
                 if not entries:
-                    found = await self._stored(turn, after, waits=has_begun)
+                    found = await self._stored(turn, after, waits=last is not None)
                     if found is None:
                         yield ()
                         await asyncio.sleep(RETRY_S)
                         continue
                     entries, state = found
                 for batch in _batches(entries, limit):
-                    after, has_begun = position(batch[-1]), True
+                    last = batch[-1]
+                    after = position(last)
                     yield batch
-                if entries:
+                if entries or (state and state[1] > after[0] + 1):
                     continue
-                if state is None or (state[1] <= after[0] + 1 and state[0] not in _UNFINISHED):
+                if state is None or state[0] not in _UNFINISHED:
                     return
-                if state[1] > after[0] + 1:
-                    continue
                 if mirror is None or mirror.log.done:
                     watching.close()
                     mirror = watching.enter_context(self._mirrors.watched(turn, after))

@@ -10,7 +10,7 @@ from django.db import connection, models
 from django.db.migrations import CreateModel
 from django.db.migrations.state import ProjectState
 
-from agents.base.models.operations import AddIndexBesideWriters
+from agents.base.models.operations import AddIndexBesideWriters, FillBesideWriters
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -75,3 +75,17 @@ def test_a_build_that_was_broken_off_is_done_again(leaves: ProjectState) -> None
         cursor.execute("CREATE INDEX leaf_colour ON ONLY leaf (colour)")
     add_index(leaves)
     assert indexes() == PARTS
+
+
+def test_rows_are_filled_in_a_few_at_a_time() -> None:
+    behind: list[int] = []
+
+    def fill(cursor: Any, after: int) -> int | None:
+        assert connection.in_atomic_block
+        behind.append(after)
+        return after + 10 if after < 20 else None
+
+    with connection.schema_editor(atomic=False) as editor:
+        FillBesideWriters(fill).database_forwards("trees", editor, ProjectState(), ProjectState())
+    assert behind == [0, 10, 20]
+    assert not connection.in_atomic_block

@@ -16,11 +16,11 @@ JsonChunks = Iterable[bytes]
 
 
 def list_json(
-    values: Iterable[JsonChunks], names: Sequence[str], *, has_more: bool, weight: int = 0, empty_id: str | None = ""
+    values: Iterable[JsonChunks], names: Sequence[str], *, has_more: bool, weight: int = 0
 ) -> HttpResponseBase:
     """Build ``{"object": "list", "data": […], "first_id", "last_id", "has_more"}`` from objects as JSON, which are
-    about ``weight`` bytes together. ``empty_id`` stands for the ids of an empty list."""
-    first, last = (names[0], names[-1]) if names else (empty_id, empty_id)
+    about ``weight`` bytes together. The ids of an empty list are null."""
+    first, last = (names[0], names[-1]) if names else (None, None)
     tail = b'],"first_id":%b,"last_id":%b,"has_more":%b}' % (encode(first), encode(last), encode(has_more))
     return large_answers.answer(weight, array(b'{"object":"list","data":[', values, tail))
 

@@ -14,9 +14,11 @@ TURN = f"{SESSION}/turn/<str:turn_id>"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routes:
-    """``agents`` and ``openai`` are there under several prefixes, ``rest`` under ``/v1`` alone; ``elsewhere`` are whole
-    prefixes of their own, with their views."""
+    """``first`` stand before all others under ``/v1``, where a word of theirs would be an id; ``agents`` and ``openai``
+    are there under several prefixes, ``rest`` under ``/v1`` alone; ``elsewhere`` are whole prefixes of their own, with
+    their views."""
 
+    first: Sequence[Route] = ()
     agents: Sequence[Route] = ()
     openai: Sequence[Route] = ()
     rest: Sequence[Route] = ()

@@ -7,11 +7,12 @@ from functools import partial
 from typing import TypeVar
 
 import msgspec
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from agents.base import rights, sse
 from agents.base.access import Actor
+from agents.base.api.negotiation import error_response, for_caller
 from agents.base.errors import AgentsError
 from agents.base.rights import Reidentify
 
@@ -24,6 +25,14 @@ class Awaited(HttpResponse):
     def __init__(self, work: Callable[[], Awaitable[HttpResponseBase]]) -> None:
         super().__init__()
         self.work = work
+
+
+async def awaited(response: Awaited, request: HttpRequest) -> HttpResponseBase:
+    """Await the response of a view. What it raises becomes the response of an error."""
+    try:
+        return await response.work()
+    except Exception as error:  # noqa: BLE001 - DRF's handler is not around this code; `for_caller` logs what is a bug
+        return error_response(for_caller(error, request), request)
 
 
 def _last_frame(error: AgentsError) -> bytes:

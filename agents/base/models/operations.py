@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from django.db import models
+from collections.abc import Callable
+from typing import Any
+
+from django.db import models, transaction
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.backends.ddl_references import Statement
+from django.db.backends.utils import CursorWrapper
 from django.db.migrations.operations import AddIndex
+from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 
 
@@ -53,6 +58,34 @@ class AddIndexBesideWriters(AddIndex):
 
     def describe(self) -> str:
         return f"{super().describe()} beside writers"
+
+
+class FillBesideWriters(Operation):
+    """Fills in a column that the rows of before lack, in a migration with ``atomic = False``: ``fill`` is called with a
+    cursor and the key behind which to go on, 0 first, and returns the last key it has come to, None after all. Each
+    call has a transaction of its own, so that it must be short; one that was broken off begins again."""
+
+    reversible = True
+    reduces_to_sql = False
+
+    def __init__(self, fill: Callable[[CursorWrapper, int], int | None]) -> None:
+        self.fill = fill
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        """The models stay as they are."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, *_states: ProjectState) -> None:
+        connection = schema_editor.connection
+        last: int | None = 0
+        while last is not None:
+            with transaction.atomic(connection.alias), connection.cursor() as cursor:
+                last = self.fill(cursor, last)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, *_states: ProjectState) -> None:
+        """What was filled in goes with its column."""
+
+    def describe(self) -> str:
+        return "Fill in rows beside writers"
 
 
 def _parts(schema_editor: BaseDatabaseSchemaEditor, model: type[models.Model]) -> list[str]:

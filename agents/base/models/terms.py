@@ -20,6 +20,8 @@ class TermKind(models.IntegerChoices):
     META = 8, "meta"
     FINISH = 9, "finish"
     SCORE = 10, "score"
+    PROMPT = 11, "prompt"
+    ANSWERER = 12, "answered_by"
 
 
 class Term(models.Model):

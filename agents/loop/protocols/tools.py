@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agents.base import redaction
 from agents.base.access import Actor
+from agents.loop.schemas.turn_budget import TurnBudget
 from agents.record.schemas.content import Content, ContentItem, TextItem, ToolDef
 from agents.record.schemas.events import ClientToolKind, ServerToolKind
+
+if TYPE_CHECKING:
+    from agents.loop.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +25,15 @@ class ToolContext:
     """The run that a tool is called for; the model has no influence on it. Ids are public ones, empty where a
     tool is called outside a turn. ``provider_data`` is the caller's data for providers (keys, headers): for
     this run only, never stored and never shown. ``call_key`` is the same whenever this call is repeated, because its
-    process was lost before the result was stored, and differs for every other call."""
+    process was lost before the result was stored, and differs for every other call. ``budget`` is what is allowed to
+    the turn and to those that it calls."""
 
     session_id: str
     turn_id: str
     actor: str
     provider_data: Mapping[str, Any] = field(default_factory=dict, repr=False)
     call_key: str = ""
+    budget: TurnBudget | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,8 @@ as made (``done``), or it is made again (``not_done``)."""
 
 class Tool(Protocol):
     """One tool of a group. One whose calls may not be repeated may have a rule for a call in doubt: ``in_doubt``, an
-    `InDoubtRule`. One that takes longer than others may say how long it may: ``timeout_s``."""
+    `InDoubtRule`. One that takes longer than others may say how long it may: ``timeout_s``. One after which another
+    agent goes on with the turn has a ``hand_over``, a `HandsOver`."""
 
     @property
     def group(self) -> str: ...
@@ -99,6 +106,17 @@ def timeout_of(tool: Tool, usual_s: float) -> float:
     """Return how long a tool may take."""
     seconds: float = getattr(tool, "timeout_s", usual_s)
     return seconds
+
+
+HandsOver = Callable[["Run", int, int], Awaitable["Run"]]
+"""Returns a run as another agent goes on with it, given the step of the call, and the number of the last step before
+that agent's first. Raises AgentsError."""
+
+
+def hand_over_of(tool: Tool | None) -> HandsOver | None:
+    """Return what hands a turn over to another agent; None for a tool that does not."""
+    hands_over: HandsOver | None = getattr(tool, "hand_over", None)
+    return hands_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +213,21 @@ class HostedTool:
 
 
 @dataclass(frozen=True, slots=True)
+class Grammar:
+    """A rule for a text."""
+
+    syntax: Literal["lark", "regex"]
+    definition: str
+
+
+@dataclass(frozen=True, slots=True)
 class ClientForm:
     """How the client knows a tool of its own that a model is offered as a function: by the ``kind`` of tool that it is
-    in OpenAI's API (None: a function), and the ``namespace`` that it is in."""
+    in OpenAI's API (None: a function), the ``namespace`` that it is in, and the ``grammar`` of its text, if any."""
 
     kind: ClientToolKind | None = None
     namespace: str | None = None
+    grammar: Grammar | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import field_validator, model_validator
 
 from agents.base.schemas.wire import Wire, null_is
+from agents.loop.schemas.turn_budget import TurnBudget
 from agents.record.schemas.agents import AgentToolGroup
 from agents.record.schemas.content import Content, InputMessage, ToolConfig, ToolResponse, Url
 from agents.record.schemas.events import CallOutcome
@@ -25,6 +26,7 @@ class CreateTurn(Wire):
     documents: list[Document] | None = None
     toolgroups: list[AgentToolGroup] | None = None
     tool_config: ToolConfig | None = None
+    budget: TurnBudget | None = None
 
 
 class DecideStep(Wire):

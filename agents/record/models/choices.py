@@ -15,6 +15,12 @@ class TurnStatus(models.IntegerChoices):
     INTERRUPTED = 7, "interrupted"
 
 
+INCOMPLETE = 8
+RESPONSE_STATUSES = (*TurnStatus.choices, (INCOMPLETE, "incomplete"))
+"""Statuses of responses as the wire has them. A response is ``incomplete`` where a limit ended its turn: it is stored
+as completed, and the last of a completed turn with a reason of `TRUNCATING`."""
+
+
 LIVE = (TurnStatus.QUEUED, TurnStatus.IN_PROGRESS)
 """Statuses of a turn that a process runs, or should run."""
 

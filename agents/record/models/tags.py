@@ -38,7 +38,7 @@ class StepTag(models.Model):
 
 
 class TurnTag(models.Model):
-    """A tag, or a ``key=value`` of the metadata, on a turn. Plain numbers: Django cannot make a
+    """A tag, a ``key=value`` of the metadata, or the name of a prompt, on a turn. Plain numbers: Django cannot make a
     composite key of foreign keys in its first migration."""
 
     pk = models.CompositePrimaryKey("term_id", "turn_id")

@@ -25,11 +25,12 @@ def _term(**more: object) -> models.ForeignKey[Term | None, Term | None]:
 class Turn(Scoped):
     """Everything done to answer one user message. NARROW: lists and filters read only this.
 
-    ``step_types`` is a bit mask (1 << StepType); durations are microseconds; ``cost_nano`` is
-    billionths of a dollar, the sum of the known costs, null while none is known. ``lease_owner`` is
-    the process that runs it; ``lease_epoch`` grows whenever the turn gets another owner (it is resumed, taken over, or
-    ended from outside), so that a run that lost it can write no more. ``doubt_at`` is set while it waits
-    for somebody to decide what became of a call whose process was lost."""
+    ``step_types`` is a bit mask (1 << StepType). Durations are microseconds: ``duration_us`` is without ``waited_us``,
+    the time that it waited for a person or its client; ``waiting_at`` is when it began to, while it does. ``cost_nano``
+    is billionths of a dollar, the sum of the known costs, null while none is known. ``lease_owner`` is the process that
+    runs it; ``lease_epoch`` grows whenever the turn gets another owner (it is resumed, taken over, or ended from
+    outside), so that a run that lost it can write no more. ``doubt_at`` is set while it waits for somebody to decide
+    what became of a call whose process was lost."""
 
     id = KeyField()
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="turns", db_index=False)
@@ -54,6 +55,7 @@ class Turn(Scoped):
     started_at = MomentField()
     completed_at = MomentField(null=True, blank=True)
     duration_us = models.BigIntegerField(null=True, blank=True)
+    waited_us = models.BigIntegerField(null=True, blank=True)
     ttft_us = models.BigIntegerField(null=True, blank=True)
     input_tokens = models.IntegerField(default=0)
     output_tokens = models.IntegerField(default=0)
@@ -72,6 +74,7 @@ class Turn(Scoped):
     lease_owner = models.CharField(max_length=32, blank=True)
     lease_epoch = models.IntegerField(db_default=0)
     doubt_at = MomentField(null=True, blank=True)
+    waiting_at = MomentField(null=True, blank=True)
     expires_at = MomentField(null=True, blank=True)
     foreign_id = ShortText(max_length=255, null=True, blank=True)  # NULLs are distinct
 
@@ -201,7 +204,10 @@ class Response(models.Model):
 
 
 class Step(models.Model):
-    """One thing done in a turn. NARROW. ``name`` is the tool, the model, or the touchpoint."""
+    """One thing done in a turn. NARROW. ``name`` is the tool, the model, or the touchpoint. ``duration_us`` is without
+    ``waited_us``, the time that it waited for a person or the client; a step that did nothing else has none.
+    ``answered_by`` is the user or API key that answered a call, approved or refused it, or decided what became of
+    it."""
 
     id = KeyField()
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="steps", db_index=False)
@@ -229,6 +235,7 @@ class Step(models.Model):
     started_at = MomentField()
     completed_at = MomentField(null=True, blank=True)
     duration_us = models.BigIntegerField(null=True, blank=True)
+    waited_us = models.BigIntegerField(null=True, blank=True)
     ttft_us = models.BigIntegerField(null=True, blank=True)
     input_tokens = models.IntegerField(default=0)
     output_tokens = models.IntegerField(default=0)
@@ -237,6 +244,7 @@ class Step(models.Model):
     cost_nano = models.BigIntegerField(null=True, blank=True)
     price = models.ForeignKey(Price, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     foreign_id = ShortText(max_length=255, null=True, blank=True)  # NULLs are distinct
+    answered_by = _term()
 
     search_table = "agents_step_search"
 
@@ -254,6 +262,8 @@ class Step(models.Model):
             models.Index(fields=["tool", "turn"], name="step_tool", condition=Q(tool__isnull=False)),
             # steps that run, wait or went wrong, rare among many: the condition must stand in the query
             models.Index(fields=["status", "id"], name="step_status", condition=~Q(status=StepStatus.COMPLETED)),
+            # steps that somebody answered, rare among many
+            models.Index(fields=["answered_by", "id"], name="step_answered", condition=Q(answered_by__isnull=False)),
         ]
 
     def __str__(self) -> str:

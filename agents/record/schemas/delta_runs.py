@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from agents.record.schemas.events import Delta
@@ -11,7 +11,8 @@ from agents.record.schemas.events import Delta
 
 @dataclass(slots=True)
 class DeltaRun:
-    """Consecutive deltas of one channel after one event. ``text`` is None where the step has it."""
+    """Consecutive deltas of one channel after one event. ``text`` is None where the step has it; ``logprobs`` are those
+    of each delta, and empty where the deltas have none."""
 
     after: int
     step: int
@@ -21,6 +22,7 @@ class DeltaRun:
     ordinal: int
     lengths: list[int]
     text: str | None
+    logprobs: list[Sequence[dict[str, Any]]] = field(default_factory=list)
 
     @property
     def last(self) -> int:
@@ -28,7 +30,8 @@ class DeltaRun:
         return self.ordinal + len(self.lengths) - 1
 
     def row(self) -> list[Any]:
-        return [self.after, self.step, self.channel, self.index, self.offset, self.ordinal, self.lengths, self.text]
+        row = [self.after, self.step, self.channel, self.index, self.offset, self.ordinal, self.lengths, self.text]
+        return [*row, self.logprobs] if self.logprobs else row
 
     def deltas(self, after: int = 0) -> Iterator[Delta]:
         """Yield the deltas behind an ordinal."""
@@ -38,7 +41,8 @@ class DeltaRun:
         for number in range(skipped, len(self.lengths)):
             length = self.lengths[number]
             text, offset = self.text[start : start + length], self.offset + start
-            yield Delta(self.step, self.channel, offset, text, self.after, self.ordinal + number, self.index)
+            logprobs = self.logprobs[number] if self.logprobs else ()
+            yield Delta(self.step, self.channel, offset, text, self.after, self.ordinal + number, self.index, logprobs)
             start += length
 
     def without(self, ordinal: int) -> DeltaRun:
@@ -46,7 +50,7 @@ class DeltaRun:
         count = max(ordinal + 1 - self.ordinal, 0)
         size = sum(self.lengths[:count])
         start = (self.after, self.step, self.channel, self.index, self.offset + size, self.ordinal + count)
-        return DeltaRun(*start, self.lengths[count:], (self.text or "")[size:])
+        return DeltaRun(*start, self.lengths[count:], (self.text or "")[size:], self.logprobs[count:])
 
 
 def runs_of(deltas: Iterable[Delta]) -> list[DeltaRun]:
@@ -60,10 +64,12 @@ def runs_of(deltas: Iterable[Delta]) -> list[DeltaRun]:
             continue
         last = (delta.after, delta.ordinal)
         position = (delta.after, delta.step, delta.channel, delta.index, delta.offset, delta.ordinal)
-        if not runs or position != expected:
+        if not runs or position != expected or bool(delta.logprobs) != bool(runs[-1].logprobs):
             _close(runs, texts)
             runs.append(DeltaRun(*position, [], None))
         runs[-1].lengths.append(len(delta.text))
+        if delta.logprobs:
+            runs[-1].logprobs.append(delta.logprobs)
         texts.append(delta.text)
         expected = (*position[:4], delta.offset + len(delta.text), delta.ordinal + 1)
     _close(runs, texts)
@@ -88,6 +94,7 @@ def joined(runs: Iterable[DeltaRun]) -> list[DeltaRun]:
             continue
         if last and _follows(last, sum(map(len, texts)), run):
             last.lengths.extend(run.lengths)
+            last.logprobs.extend(run.logprobs)
         else:
             _close(out, texts)
             out.append(run)
@@ -98,4 +105,5 @@ def joined(runs: Iterable[DeltaRun]) -> list[DeltaRun]:
 
 def _follows(last: DeltaRun, size: int, run: DeltaRun) -> bool:
     same = (last.after, last.step, last.channel, last.index) == (run.after, run.step, run.channel, run.index)
+    same = same and bool(last.logprobs) == bool(run.logprobs)
     return same and (last.last + 1, last.offset + size) == (run.ordinal, run.offset)

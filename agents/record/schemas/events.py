@@ -11,6 +11,7 @@ the first 40 deltas after it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -73,9 +74,10 @@ COMPACTION = "compaction"
 
 class InferenceDetail(_Detail):
     """``reasoning_last`` says that the words came before the first thought; ``is_cut`` that the process was lost
-    before the model had finished, which was then asked again in a later step. ``compaction`` is set where the message
-    is a summary that stands for what came before: the summary as a client keeps it, encrypted, or empty where it did
-    not come about."""
+    before the model had finished, which was then asked again in a later step. ``logprobs`` are the probabilities of
+    the tokens of its text, where they were asked for and its endpoint gave some. ``compaction`` is set where the
+    message is a summary that stands for what came before: the summary as a client keeps it, encrypted, or empty where
+    it did not come about."""
 
     model_response: CompletionMessage
     model: str = ""
@@ -83,6 +85,7 @@ class InferenceDetail(_Detail):
     reasoning: str = ""
     reasoning_last: bool | None = None
     is_cut: bool | None = None
+    logprobs: list[dict[str, Any]] | None = None
     compaction: str | None = None
 
 
@@ -95,7 +98,8 @@ class ToolDetail(_Detail):
     """One call. ``tool_responses`` is empty while the tool runs, or when it never answered. ``kind``
     and ``label`` say which of OpenAI's tools it is, and of which server or namespace. ``approval`` says that
     the step is not the call itself but the question whether it may be made; ``asked`` is, of a call that
-    was approved, the step of that question."""
+    was approved, the step of that question. ``answered_by`` is the user or API key that gave the answer, approved or
+    refused the call, or cancelled its turn instead, when the step ended."""
 
     tool_calls: list[ToolCall]
     tool_responses: list[ToolResponse] = []
@@ -103,6 +107,7 @@ class ToolDetail(_Detail):
     label: str | None = None
     approval: Literal["requested", "approved", "refused"] | None = None
     asked: str | None = None
+    answered_by: str | None = None
 
 
 class ShieldDetail(_Detail):
@@ -233,8 +238,9 @@ class StepRepeated(_Event):
 
 class StepEnded(_Event):
     """A step is over. ``usage`` and ``ttft_us`` (time to first token, microseconds) belong to
-    inferences; ``detail`` keeps what was received even where the step failed. ``heard`` is what the client
-    said beside its answers, where these come from a record and no response begins with them."""
+    inferences; ``detail`` keeps what was received even where the step failed. ``waited_us`` is for how long it waited
+    for a person or the client, microseconds. ``heard`` is what the client said beside its answers, where these come
+    from a record and no response begins with them."""
 
     type: Literal["step.ended"] = "step.ended"
     step: StepKey
@@ -245,6 +251,7 @@ class StepEnded(_Event):
     detail: StepDetail
     usage: Usage | None = None
     ttft_us: int | None = None
+    waited_us: int | None = None
     error: ErrorInfo | None = None
     heard: list[TurnMessage] | None = None
 
@@ -310,7 +317,8 @@ DeltaChannel = Literal["text", "reasoning", "call"]
 @dataclass(frozen=True, slots=True)
 class Delta:
     """A chunk of text that a step generates. ``channel`` is ``text``, ``reasoning``, or ``call``
-    (the raw text of a tool call as it arrives); ``index`` tells parallel calls apart.
+    (the raw text of a tool call as it arrives); ``index`` tells parallel calls apart. ``logprobs`` are those of the
+    tokens of a text, as in `InferenceDetail`.
 
     A plain dataclass: there is one per token, and a Pydantic model would cost more than the
     rest of its way."""
@@ -322,6 +330,7 @@ class Delta:
     after: int
     ordinal: int
     index: int = 0
+    logprobs: Sequence[dict[str, Any]] = ()
 
 
 Entry = Event | Delta

@@ -47,7 +47,8 @@ class TruncatedText:
 class StepSnapshot:
     """A step as it was read. ``detail`` is the event's detail as JSON without nulls; ``None`` while nothing is known.
     Times are microseconds since 1970. ``cuts`` are the texts that ``detail`` only begins, and ``foreign`` the span id
-    of an external step; both are set only where the step was read for a page. ``parent`` is the enclosing step."""
+    of an external step, ``cost_nano`` its cost in billionths of a dollar; all are set only where the step was read for
+    a page. ``parent`` is the enclosing step."""
 
     key: int
     number: int
@@ -65,6 +66,7 @@ class StepSnapshot:
     parent: int | None = None
     foreign: str = ""
     cuts: tuple[TruncatedText, ...] = ()
+    cost_nano: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

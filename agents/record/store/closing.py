@@ -38,12 +38,14 @@ WAITING, RUNNING = (TurnStatus.AWAITING_INPUT,), tuple(LIVE)
 
 @dataclass(frozen=True, slots=True)
 class TurnEnding:
-    """The end of a turn that comes from outside; ``at_us`` is the time of it, None for now."""
+    """The end of a turn that comes from outside; ``at_us`` is the time of it, None for now. ``by`` is the user or API
+    key that wanted it: so ends what the calls of its client were waiting for."""
 
     status: FinalStatus
     reason: str
     error: ErrorInfo | None = None
     at_us: int | None = None
+    by: str | None = None
 
 
 def close_turn(key: int, ending: TurnEnding, *, statuses: Collection[TurnStatus], epoch: int | None = None) -> bool:
@@ -61,9 +63,12 @@ def close_turn(key: int, ending: TurnEnding, *, statuses: Collection[TurnStatus]
     steps = Step.objects.unscoped("closing").filter(turn_id=key, status__in=OPEN).order_by("number")
     for step in steps.select_related("detail"):
         detail = _detail(step)
+        if isinstance(detail, ToolDetail) and step.status == StepStatus.AWAITING_INPUT:
+            detail = detail.model_copy(update={"answered_by": ending.by})
         if isinstance(detail, InferenceDetail):
             message, text_kept = detail.model_response, len(str(detail.model_response.content))
-        events.append(_step_ended(turn.next_seq + len(events), closed_at, step, detail, ending.status))
+        ended = _step_ended(turn.next_seq + len(events), closed_at, step, detail, ending.status)
+        events.append(ended.model_copy(update={"waited_us": _waited_us(turn, step, ended)}))
     end = TurnEnded(
         seq=turn.next_seq + len(events),
         at=closed_at,
@@ -89,6 +94,15 @@ def _step_ended(seq: int, at: int, step: Step, detail: StepDetail, status: Final
         started_at=to_us(step.started_at),
         detail=detail,
     )
+
+
+def _waited_us(turn: Turn, step: Step, ended: StepEnded) -> int | None:
+    """Return for how long a step waited that ends: for its client, or for a decision about its call."""
+    if step.status == StepStatus.AWAITING_INPUT:
+        return ended.at - ended.started_at
+    if turn.doubt_at is None or step.type != StepType.TOOL_EXECUTION:
+        return None
+    return ended.at - max(to_us(turn.doubt_at), ended.started_at)
 
 
 def _detail(step: Step) -> StepDetail:

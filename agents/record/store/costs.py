@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import chain
 
 from agents.base.timestamps import to_us
 from agents.record.models.prices import Price
@@ -64,16 +65,24 @@ def forget() -> None:
 
 
 def cost(model: str, usage: Usage, at_us: int, alias: str = "") -> tuple[int | None, int | None]:
-    """Return (billionths of a dollar, price id) for a model that is also called ``alias``; (None, None) while it
-    has no price."""
-    row = _row(model, at_us) or _row(alias, at_us)
+    """Return (billionths of a dollar, price id) for a model that is also called ``alias``, with its endpoint or
+    without it; (None, None) while it has no price."""
+    row = next(filter(None, (_row(name, at_us) for name in _names(model, alias))), None)
     return (row.cost(usage), row.key) if row else (None, None)
 
 
 def late_cost(model: str, usage: Usage, at_us: int, alias: str = "") -> tuple[int | None, int | None]:
     """Return the cost of tokens that were used before their model had a price, by its first price since then."""
-    row = _row(model, at_us) or _row(alias, at_us) or _first(model, at_us) or _first(alias, at_us)
+    names = _names(model, alias)
+    rows = chain((_row(name, at_us) for name in names), (_first(name, at_us) for name in names))
+    row = next(filter(None, rows), None)
     return (row.cost(usage), row.key) if row else (None, None)
+
+
+def _names(model: str, alias: str) -> tuple[str, ...]:
+    """Return the names that a price may have: as the endpoint says it, as it was asked for, and that without the name
+    of the endpoint."""
+    return tuple(filter(None, (model, alias, alias.partition("/")[2])))
 
 
 def _row(model: str, at_us: int) -> _Row | None:

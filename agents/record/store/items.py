@@ -51,6 +51,14 @@ class ItemQuery:
         for part in reversed(self.parts) if newest_first else self.parts:
             yield from part.walk(newest_first, start, min(at_once, MAX_ROWS))
 
+    def last(self, condition: str, params: Sequence[Any], limit: int) -> list[ItemSnapshot]:
+        """Return the last items that meet a condition on ``i``, newest first."""
+        rows: list[_Row] = []
+        for part in reversed(self.parts):
+            order = f"{condition} ORDER BY i.number DESC LIMIT {limit - len(rows)}"
+            rows += [_row(row) for row in part.select(_ROW, order, params)] if len(rows) < limit else []
+        return list(_items(rows))
+
     def near(self, item_id: str, *, newest_first: bool = False) -> int | None:
         """Return the number from which on an item occurs, by its public id; None where the id is not of ours."""
         step, row = ids.parse_part(ids.Kind.STEP, item_id), ids.parse_part(ids.Kind.ITEM, item_id)
@@ -70,7 +78,7 @@ class _Part:
     params: tuple[int, ...]
     head: str = ""
 
-    def select(self, columns: str, condition: str, params: Sequence[int]) -> list[tuple[Any, ...]]:
+    def select(self, columns: str, condition: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
         with direct_cursor() as cursor:
             cursor.execute(f"{self.head} SELECT {columns} {self.where} AND {condition}", [*self.params, *params])
             return list(cursor.fetchall())

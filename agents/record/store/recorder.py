@@ -46,6 +46,7 @@ from agents.record.store import ending_hooks, inputs, replay, search, spending, 
 from agents.record.store.new_responses import follow_response
 from agents.record.store.spending import Spending
 from agents.record.store.totals import SessionTotals, TurnTotals
+from agents.record.store.turn_clock import TurnClock
 from agents.record.store.turn_rows import (
     OUTPUT_COLUMNS,
     STATE_COLUMNS,
@@ -58,7 +59,7 @@ from agents.record.store.turn_rows import (
 
 DAY_US = 86_400_000_000
 
-_STATE = Select(Turn, "next_seq started_at lease_epoch", "id = %s", locks=True)
+_STATE = Select(Turn, "next_seq lease_epoch started_at waited_us waiting_at", "id = %s", locks=True)
 _ITEM_COUNT = Select(Session, "item_count", "id = %s")
 # A failed response leaves nothing in its conversation: its request will be repeated.
 _HIDE = (
@@ -99,16 +100,17 @@ def record(
     `replay.encode_events` gives them. Raises Superseded when the writer has lost the turn; Conflict when an
     earlier batch is still missing: its write failed, and both will be tried again."""
     state = _STATE.first(ref.turn)
-    if state is None or state[2] != ref.epoch:
+    if state is None or state[1] != ref.epoch:
         raise Superseded(ref.turn)
-    next_seq, started_at, _ = state
+    next_seq, _, *times = state
+    clock = TurnClock(*times)
     new_events = [event for event in events if event.seq >= next_seq]
     if events and not new_events:
         return  # stored already, with the deltas of the same batch
     if new_events and new_events[0].seq > next_seq:
         raise Conflict(f"Event {new_events[0].seq} came before event {next_seq}.", code="out_of_order")
     for part in _by_response(new_events):
-        _fold(ref, part, started_at)
+        _fold(ref, part, clock)
     if new_events and isinstance(new_events[-1], TurnEnded):
         replay.pack(ref.turn, new_events, deltas)
     else:
@@ -136,8 +138,8 @@ def record_deltas(batches: Sequence[tuple[TurnRef, Sequence[Delta]]]) -> frozens
 class _Changes:
     """The changes of a batch to a turn, its body, its response and its session: one statement each."""
 
-    def __init__(self, ref: TurnRef, turn_started_at: int) -> None:
-        self.ref, self.turn_started_at = ref, turn_started_at
+    def __init__(self, ref: TurnRef, clock: TurnClock) -> None:
+        self.ref, self.clock = ref, clock
         self.turn, self.session = Update(Turn), Update(Session)
         self.items: list[tuple[int | None, bytes]] = []
         self.resume_items: list[bytes] = []
@@ -171,35 +173,38 @@ class _Changes:
             ending_hooks.call(self.ref.turn, ending)
 
 
-def _fold(ref: TurnRef, events: Sequence[AnyEvent], turn_started_at: int) -> None:
-    change = _Changes(ref, turn_started_at)
-    totals = steps.fold(ref.turn, turn_started_at, events)
+def _fold(ref: TurnRef, events: Sequence[AnyEvent], clock: TurnClock) -> None:
+    change = _Changes(ref, clock)
+    totals = steps.fold(ref.turn, clock.started_us, events)
     change.add(totals)
     spending.add_of_turn(ref.turn, Spending(totals.cost_nano or 0, totals.input_tokens + totals.output_tokens))
     for event in events:
         _fold_event(change, event)
     change.turn.set(next_seq=events[-1].seq + 1)
     change.write()
-    transaction.on_commit(partial(_count, events, totals, turn_started_at))
+    transaction.on_commit(partial(_count, events, totals, clock))
 
 
-def _count(events: Sequence[AnyEvent], totals: TurnTotals, turn_started_at: int) -> None:
+def _count(events: Sequence[AnyEvent], totals: TurnTotals, clock: TurnClock) -> None:
     """Count stored events for the metrics."""
     if totals.has_usage:
         metrics.count_usage(totals.tokens, totals.cost_nano)
     for event in events:
         if isinstance(event, TurnEnded):
-            metrics.count_turn(event.status, (event.at - turn_started_at) / 1e6)
+            metrics.count_turn(event.status, clock.worked_us(event.at) / 1e6)
 
 
 def _fold_event(change: _Changes, event: AnyEvent) -> None:
     match event:
-        case TurnStarted() | StepStarted() | TurnTakenOver() | StepInDoubt() | StepDecided() | StepRepeated():
+        case TurnStarted() | StepStarted() | TurnTakenOver() | StepInDoubt() | StepRepeated():
             pass
+        case StepDecided():
+            _go_on(change, event.at)
         case TurnResumed(steering=Steering() as steering):
             change.turn.set(leg_count=event.leg)
             follow_response(change.ref.turn, change.ref.session, event, steering)
         case TurnResumed():
+            _go_on(change, event.at)
             inputs.take_answers(change.ref.turn)
             change.turn.set(status=TurnStatus.IN_PROGRESS.value)
             change.resume_items = input_items(event.input_messages)
@@ -216,8 +221,16 @@ def _fold_event(change: _Changes, event: AnyEvent) -> None:
             _fold_end(change, event)
 
 
+def _go_on(change: _Changes, at_us: int) -> None:
+    """End the turn's wait, if there is one."""
+    change.clock.go_on(at_us)
+    change.turn.set(**change.clock.columns())
+
+
 def _fold_awaiting(change: _Changes, event: TurnAwaiting) -> None:
+    change.clock.wait(event.at)
     change.turn.set(
+        **change.clock.columns(),
         status=TurnStatus.AWAITING_INPUT.value,
         iterations=event.iterations,
         lease_owner="",
@@ -244,9 +257,10 @@ def _calls(message: CompletionMessage | None) -> str:
 def _fold_end(change: _Changes, event: TurnEnded) -> None:
     status, message, error = TurnStatus[event.status.upper()], event.output_message, event.error
     reason = event.reason or stop_reason(message, error)
-    state = TurnState(status, change.turn_started_at, event.at, reason, error)
+    change.clock.go_on(event.at)
+    state = TurnState(status, change.clock.started_us, event.at, reason, error, change.clock.waited_us)
     change.turn.set(**dict(zip(STATE_COLUMNS.split(), state_columns(state), strict=True)))
-    change.turn.set(iterations=event.iterations, lease_owner="", expires_at=None, doubt_at=None)
+    change.turn.set(iterations=event.iterations, lease_owner="", expires_at=None, doubt_at=None, waiting_at=None)
     change.failed = event.status == "failed"
     inputs.end(change.ref.turn, cancelled=event.status == "cancelled")
     answer = answer_text(message)

@@ -137,6 +137,8 @@ MAX_WINDOW, MAX_WINDOW_BYTES = 4096, 2**20
 """Most entries that are read at once, and most bytes of them: a larger entry is read alone."""
 _ROWS = 64
 """Rows of an open log that are read at once: a row of deltas holds a quarter of a second of them."""
+_LOGPROB_BYTES = 1024
+"""What the probabilities of a token may take, with those of the most likely others."""
 _DETAILS = 16
 """Steps whose details are read together."""
 
@@ -231,7 +233,7 @@ class _Log(msgspec.Struct):
     """A packed log. Events are numbered from 0, so their place is their number."""
 
     events: list[msgspec.Raw]
-    deltas: list[tuple[int, int, str, int, int, int, list[int], str | None]]
+    deltas: list[list[Any]]
 
 
 _read_log = msgspec.json.Decoder(_Log).decode
@@ -274,7 +276,7 @@ def _delta_entries(runs: Iterable[DeltaRun], after: int = 0) -> _Weighed:
         if run.last > after:
             _fill(run)
             for delta in run.deltas(after):
-                yield delta, len(delta.text)
+                yield delta, len(delta.text) + _LOGPROB_BYTES * len(delta.logprobs)
 
 
 def _fill(run: DeltaRun) -> None:

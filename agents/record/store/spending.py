@@ -70,14 +70,9 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetState:
-    """A budget that applies to a spender, and what is spent of it."""
+class LimitState:
+    """A limit of dollars (billionths), of tokens, or of both, and what is spent of it."""
 
-    key: int
-    name: str
-    target: BudgetTarget
-    period: BudgetPeriod
-    window_us: int | None
     limit_nano: int | None
     limit_tokens: int | None
     spent: Spending
@@ -86,6 +81,17 @@ class BudgetState:
     def is_reached(self) -> bool:
         over_cost = self.limit_nano is not None and self.spent.cost_nano >= self.limit_nano
         return over_cost or (self.limit_tokens is not None and self.spent.tokens >= self.limit_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetState(LimitState):
+    """A budget that applies to a spender, with what is spent of it."""
+
+    key: int
+    name: str
+    target: BudgetTarget
+    period: BudgetPeriod
+    window_us: int | None
 
 
 # -------------------------------------------------------------------------------- which there are
@@ -243,6 +249,11 @@ _STATES = (
     "ON spend.budget_id = b.id AND spend.until >= COALESCE(%s - window_us, 0) "
     "WHERE {where} GROUP BY b.id ORDER BY target, b.id"
 )
+_SPENT_BY_TREE = (
+    "WITH tree(root) AS (SELECT COALESCE((SELECT root_id FROM agents_agentcall WHERE turn_id = %s), %s)) "
+    "SELECT COALESCE(SUM(cost_nano), 0), COALESCE(SUM(input_tokens + output_tokens), 0) FROM agents_turn WHERE id IN "
+    "(SELECT root FROM tree UNION SELECT turn_id FROM agents_agentcall WHERE root_id = (SELECT root FROM tree))"
+)
 _SPENT_BY_TURN = Select(Turn, "cost_nano input_tokens output_tokens", "id = %s")
 
 
@@ -255,6 +266,14 @@ def states(spender: Spender, spent_by_turn: Spending | None = None) -> list[Budg
         row = _SPENT_BY_TURN.first(spender.turn)
         spent_by_turn = Spending(row[0] or 0, row[1] + row[2]) if row else None
     return _read_states(_OF_SPENDER, _values(spender), spent_by_turn or Spending())
+
+
+def spent_by_tree(turn: int) -> Spending:
+    """Return what a stored turn has spent so far, with all turns of the tree of sub-agents that it is in."""
+    with direct_cursor() as cursor:
+        cursor.execute(_SPENT_BY_TREE, [turn, turn])
+        cost_nano, tokens = cursor.fetchone()
+    return Spending(int(cost_nano), int(tokens))
 
 
 def states_of(budgets: Sequence[int]) -> dict[int, BudgetState]:
@@ -276,7 +295,7 @@ def _state(row: Sequence[Any], spent_by_turn: Spending) -> BudgetState:
     key, name, target, period, window_us, limit_nano, limit_tokens, cost_nano, tokens = row
     spent = spent_by_turn if period == BudgetPeriod.TURN else Spending(int(cost_nano), int(tokens))
     return BudgetState(
-        key, name, BudgetTarget(target), BudgetPeriod(period), window_us, limit_nano, limit_tokens, spent
+        limit_nano, limit_tokens, spent, key, name, BudgetTarget(target), BudgetPeriod(period), window_us
     )
 
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db.models import F
+
 from agents.base import ids, log_context, tracing
 from agents.base.access import Actor
 from agents.base.errors import Conflict, InvalidRequest
@@ -328,6 +330,7 @@ def _resume(resumption: Resumption, owner: str, request: tuple[int, bytes], even
         leg_count=opening.leg,
         expires_at=None,
         completed_at=None,
+        waiting_at=F("waiting_at") if resumption.waiting else F("completed_at"),
         lease_owner=owner,
         lease_epoch=ref.epoch,
     ):

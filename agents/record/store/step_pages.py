@@ -65,7 +65,7 @@ def landmarks(
 
 
 _FROM = (
-    f"SELECT {read_turns.STEP}, s.parent_id, s.foreign_id, "  # noqa: S608 - made of constants only
+    f"SELECT {read_turns.STEP}, s.parent_id, s.foreign_id, s.cost_nano, "  # noqa: S608 - made of constants only
     "d.encoding, d.body, d.error FROM agents_step s LEFT JOIN agents_stepdetail d ON d.step_id = s.id "
     "WHERE s.turn_id = %s"
 )
@@ -118,13 +118,12 @@ def _read(text: str, params: Sequence[Any]) -> tuple[StepSnapshot, ...]:
 
 
 def _step(row: tuple[Any, ...]) -> StepSnapshot:
-    parent, foreign, kind, body, error = row[15:]
+    parent, foreign, cost_nano, kind, body, error = row[15:]
+    own = {"parent": parent, "foreign": foreign or "", "cost_nano": cost_nano}
     if kind is None:
-        return read_turns.step_snapshot(row[:15], None, None, parent=parent, foreign=foreign or "")
+        return read_turns.step_snapshot(row[:15], None, None, **own)
     outline = large_values.outline(kind, body)
-    return read_turns.step_snapshot(
-        row[:15], outline.body, error, parent=parent, foreign=foreign or "", cuts=outline.cuts
-    )
+    return read_turns.step_snapshot(row[:15], outline.body, error, **own, cuts=outline.cuts)
 
 
 def depths(steps: Sequence[StepSnapshot]) -> dict[int, int]:

@@ -17,8 +17,8 @@ from agents.record.schemas.events import COMPACTION, ErrorInfo, InferenceDetail,
 from agents.record.store import search, searchable_text
 
 OUTCOME_COLUMNS = (
-    "status completed_at duration_us ttft_us violation error_type_id kind_id finish_id input_tokens output_tokens "
-    "cached_tokens reasoning_tokens cost_nano price_id"
+    "status completed_at duration_us waited_us ttft_us violation error_type_id kind_id finish_id input_tokens "
+    "output_tokens cached_tokens reasoning_tokens cost_nano price_id"
 )
 COLUMNS = (
     f"id turn_id number parent_id round type tool_id model_id name server_side started_at {OUTCOME_COLUMNS} foreign_id"
@@ -33,7 +33,8 @@ UNKNOWN_COST: Cost = (None, None)
 
 
 class StepOutcome(msgspec.Struct, frozen=True):
-    """The outcome of a step that has ended. Times are microseconds; ``status`` is a label of `StepStatus`."""
+    """The outcome of a step that has ended. Times are microseconds; ``status`` is a label of `StepStatus`.
+    ``waited_us`` is for how long it waited for a person or the client."""
 
     status: str
     started_us: int
@@ -43,6 +44,13 @@ class StepOutcome(msgspec.Struct, frozen=True):
     usage: Usage | None = None
     error: ErrorInfo | None = None
     cost: Cost = UNKNOWN_COST
+    waited_us: int | None = None
+
+    @property
+    def worked_us(self) -> int | None:
+        """Return how long it took without its wait; None for a step that did nothing but wait."""
+        took = max(self.ended_us - self.started_us, 0)
+        return None if self.waited_us and self.waited_us >= took else took - (self.waited_us or 0)
 
     @property
     def violates(self) -> bool:
@@ -89,7 +97,7 @@ def step_row(draft: StepDraft) -> tuple[Any, ...]:
     )
 
 
-_NO_OUTCOME = (None, None, None, False, None, None, None, 0, 0, 0, 0, None, None)
+_NO_OUTCOME = (None, None, None, None, False, None, None, None, 0, 0, 0, 0, None, None)
 """The columns after ``status`` of a step that goes on."""
 _NO_USAGE = Usage()
 
@@ -100,7 +108,8 @@ def outcome_columns(outcome: StepOutcome) -> tuple[Any, ...]:
     return (
         _STATUSES[outcome.status],
         outcome.ended_us,
-        max(outcome.ended_us - outcome.started_us, 0),
+        outcome.worked_us,
+        outcome.waited_us,
         outcome.ttft_us,
         outcome.violates,
         error_term(outcome.error),

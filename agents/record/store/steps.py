@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agents.record.schemas.events import Event, InferenceDetail, StepEnded, StepStarted
+from agents.record.schemas.events import (
+    RULE,
+    Event,
+    InferenceDetail,
+    StepDecided,
+    StepEnded,
+    StepStarted,
+    ToolDetail,
+)
 from agents.record.store import costs as prices
 from agents.record.store import write_steps
 from agents.record.store.step_rows import UNKNOWN_COST, StepDraft, StepOutcome, step_content
@@ -22,6 +30,7 @@ def fold(turn: int, turn_started_us: int, events: Sequence[Event]) -> TurnTotals
     contents |= {key: step_content(outcome.detail, outcome.error) for key, outcome in outcomes.items()}
     drafts = [_draft(turn, event, outcomes.get(key)) for key, event in started.items()]
     write_steps.write(drafts, {key: end for key, end in outcomes.items() if key not in started}, contents)
+    write_steps.sign(_answerers(events))
     return _totals(started.values(), outcomes.values(), turn_started_us)
 
 
@@ -38,7 +47,29 @@ def _outcome(event: StepEnded) -> StepOutcome:
     usage = event.usage
     # computed once: a step and the sums above it must agree
     cost = UNKNOWN_COST if usage is None else prices.cost(_model(event), usage, event.at, alias=event.name)
-    return StepOutcome(event.status, event.started_at, event.at, event.detail, event.ttft_us, usage, event.error, cost)
+    return StepOutcome(
+        event.status,
+        event.started_at,
+        event.at,
+        event.detail,
+        event.ttft_us,
+        usage,
+        event.error,
+        cost,
+        waited_us=event.waited_us,
+    )
+
+
+def _answerers(events: Sequence[Event]) -> dict[int, str]:
+    """Return who answered calls, or decided about them, by the keys of their steps."""
+    names: dict[int, str] = {}
+    for event in events:
+        match event:
+            case StepEnded(detail=ToolDetail(answered_by=str(name))):
+                names[event.step] = name
+            case StepDecided(by=by) if by != RULE:
+                names[event.step] = by
+    return names
 
 
 def _model(event: StepEnded) -> str:

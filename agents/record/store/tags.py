@@ -1,5 +1,5 @@
-"""Stores tags of turns, sessions and steps, and the pairs of their metadata, as interned strings: each is found
-by one index lookup."""
+"""Stores tags of turns, sessions and steps, the pairs of their metadata and the names of their prompts, as interned
+strings: each is found by one index lookup."""
 
 from __future__ import annotations
 
@@ -34,6 +34,13 @@ def index_turn(turn: int, metadata: Mapping[str, Any]) -> None:
 def index_turns(turns: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
     """Index the metadata of several new turns."""
     _ON_TURN.execute_many((number, turn) for turn, metadata in turns for number in _interned(metadata))
+
+
+def index_prompt(turn: int, prompt: str, version: str) -> None:
+    """Index the prompt that a response of a turn was begun with, by its id and by its version."""
+    names = (prompt, f"{prompt}@{version}")
+    numbers = [number for number in (terms.intern(TermKind.PROMPT, name) for name in names) if number is not None]
+    _ON_TURN.execute_many((number, turn) for number in numbers)
 
 
 def reindex_turn(turn: int, metadata: Mapping[str, Any]) -> None:

@@ -34,7 +34,7 @@ from agents.record.schemas.events import (
     TurnStarted,
     TurnTakenOver,
 )
-from agents.record.store import recorder, replay
+from agents.record.store import ending_hooks, recorder, replay
 from agents.record.store.recorder import Superseded, TurnRef
 
 MAX_LOST = 3
@@ -219,10 +219,11 @@ def doubt(ref: TurnRef) -> None:
     def job() -> None:
         rows = Turn.objects.unscoped("takeover").filter(pk=ref.turn, lease_epoch=ref.epoch, status__in=LIVE)
         now_us = ids.now_us()
-        expires_at = to_datetime(recorder.waits_until(now_us))
-        if not rows.update(doubt_at=to_datetime(now_us), expires_at=expires_at, lease_owner=""):
+        now, expires_at = to_datetime(now_us), to_datetime(recorder.waits_until(now_us))
+        if not rows.update(doubt_at=now, waiting_at=now, expires_at=expires_at, lease_owner=""):
             raise Superseded(ref.turn)
         changes.note(ChangeKind.TURN, ref.turn)
+        ending_hooks.call_of_doubt(ref.turn, now_us)
 
     writer.write(job)
 

@@ -19,8 +19,9 @@ from agents.record.schemas.events import ErrorInfo
 from agents.record.store import totals
 from agents.record.store.step_rows import error_term
 from agents.record.store.totals import TurnTotals
+from agents.record.store.turn_clock import TurnClock
 
-STATE_COLUMNS = "status stop_reason completed_at duration_us error_type_id"
+STATE_COLUMNS = "status stop_reason completed_at duration_us waited_us error_type_id"
 COLUMNS = (
     "id session_id agent_id revision_id parent_id number owner_id scope_id api source model_id provider_id end_user_id "
     f"started_at {STATE_COLUMNS} {totals.TURN_COLUMNS} iterations leg_count next_seq actor_key lease_owner "
@@ -38,13 +39,15 @@ _OPENING, _CLOSING = re.compile(r"<[A-Za-z_][\w-]*>"), re.compile(r"</[A-Za-z_][
 
 
 class TurnState(msgspec.Struct, frozen=True):
-    """The progress of a turn. Times are microseconds; ``ended_us`` is None while it goes on."""
+    """The progress of a turn. Times are microseconds; ``ended_us`` is None while it goes on, ``waited_us`` where it
+    never waited for a person or its client."""
 
     status: TurnStatus
     started_us: int
     ended_us: int | None = None
     stop_reason: str = ""
     error: ErrorInfo | None = None
+    waited_us: int | None = None
 
 
 class TurnDraft(msgspec.Struct, frozen=True):
@@ -89,8 +92,8 @@ def turn_row(draft: TurnDraft) -> tuple[Any, ...]:
 def state_columns(state: TurnState) -> tuple[Any, ...]:
     """Build the columns `STATE_COLUMNS`."""
     ended = state.ended_us
-    duration = None if ended is None else max(ended - state.started_us, 0)
-    return state.status.value, state.stop_reason[:32], ended, duration, error_term(state.error)
+    duration = None if ended is None else TurnClock(state.started_us, state.waited_us).worked_us(ended)
+    return state.status.value, state.stop_reason[:32], ended, duration, state.waited_us, error_term(state.error)
 
 
 def stop_reason(output: CompletionMessage | None, error: ErrorInfo | None) -> str:

@@ -206,10 +206,13 @@ def input_messages(key: int) -> list[TurnMessage]:
     return MESSAGES.validate_json(rows.values_list("input_messages", flat=True).get())
 
 
+_STATE = Select(Turn, "status next_seq", "id = %s")
+
+
 def state(key: int) -> tuple[TurnStatus, int] | None:
     """Return (status, number of the next event) of a turn; None when it was deleted. The caller has checked that the
     turn is visible."""
-    row = Turn.objects.unscoped("its reader was let in").filter(pk=key).values_list("status", "next_seq").first()
+    row = _STATE.first(key)
     return (TurnStatus(row[0]), row[1]) if row else None
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.base.models.changes import ChangeKind
-from agents.base.store import changes
+from agents.base.models.terms import TermKind
+from agents.base.store import changes, terms
 from agents.base.store.sql import Insert, Select, SelectAmong, UpdateByKey, execute, execute_many
 from agents.record.models.turns import Step, StepDetail, Turn
 from agents.record.store import large_values, references, search
@@ -29,6 +30,7 @@ from agents.record.store.step_rows import (
 _ADD = Insert(Step, COLUMNS)
 _PUT = Insert(Step, COLUMNS, replace="id")
 _END = UpdateByKey(Step, OUTCOME_COLUMNS)
+_SIGN = UpdateByKey(Step, "answered_by_id")
 _PUT_DETAIL = Insert(StepDetail, DETAIL_COLUMNS, replace="step_id")
 
 
@@ -42,6 +44,13 @@ def write(
     for draft in drafts:
         changes.note(ChangeKind.STEP, draft.key)
     for key in outcomes:
+        changes.note(ChangeKind.STEP, key)
+
+
+def sign(answerers: Mapping[int, str]) -> None:
+    """Write who answered steps, or decided about them, by their keys."""
+    _SIGN.execute_many((terms.intern(TermKind.ANSWERER, name), key) for key, name in answerers.items())
+    for key in answerers:
         changes.note(ChangeKind.STEP, key)
 
 

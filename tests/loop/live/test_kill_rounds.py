@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.depth import deep
+from tests.support.depth import LONG, deep
 from tests.support.live.kill_rounds import Servers, run_rounds, world_served
 from tests.support.live.process import ServerProcess, database
 
@@ -23,7 +23,7 @@ ON_POSTGRESQL = bool(os.environ.get("TEST_DATABASE_URL"))
 
 
 @pytest.mark.several
-@pytest.mark.parametrize("count", [1, 3] if ON_POSTGRESQL else [1])
+@pytest.mark.parametrize("count", ([1, 3] if LONG else [3]) if ON_POSTGRESQL else [1])
 def test_nothing_is_lost_and_nothing_done_twice(tmp_path: Path, count: int) -> None:
     choose = random.Random(20261125 + count)
     with ExitStack() as stack:

@@ -25,9 +25,11 @@ MONTH_S = 31 * 86_400
 
 
 @pytest.fixture(autouse=True)
-def _on_postgresql(db: None) -> None:
+def _on_postgresql(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has no tables in parts; the PostgreSQL phase of `make check` runs it")
+    # Longer than autovacuum, which may be at a table just then, goes on before it gives way to others: a second.
+    monkeypatch.setattr(partitions, "LOCK_TIMEOUT_MS", 20_000)
 
 
 @pytest.fixture

@@ -121,7 +121,18 @@ def keys_of(made: Recorded) -> Keys:
 
 
 def rows(*of: Table) -> dict[Table, int]:
-    return {table: table._base_manager.count() for table in [*of, *below(*of)]}
+    return {table: table._base_manager.count() for table in [*of, *below(*of)] if not outlives(table)}
+
+
+def outlives(table: Table) -> bool:
+    """Whether the rows of a table let go of all records that they refer to, and stay."""
+    inside = {*RECORDS, *below(*RECORDS)}
+    rules = [rule_of(column) for column, target in referring(table) if target in inside]
+    return table not in RECORDS and all(rule == models.SET_NULL for rule in rules)
+
+
+def rule_of(column: Any) -> Any:
+    return column.remote_field.on_delete if column.remote_field else column.on_delete
 
 
 def dangling(*, checked_only: bool = False) -> list[str]:

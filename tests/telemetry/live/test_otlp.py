@@ -86,4 +86,4 @@ def test_what_was_answered_is_there_after_a_crash(own_server: ServerProcess) -> 
         assert send(own_server, body(trace))[0] == 200
     own_server.kill()
     own_server.start(own_server.port)
-    eventually(lambda: len(found(own_server, "turn")) == 20)
+    eventually(lambda: len(found(own_server, "turn")) == 20, within_s=90)
