@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC
+from functools import partial
 
 from agents.base import ids
 from agents.base.errors import QuerySyntax
-from agents.query.describe import phrase
+from agents.query.describe import ENGLISH, Language, phrase
 from agents.query.fields import FIELDS, find_field, level_of
 from agents.query.reader import QueryReader
 from agents.query.scanner import Scanner, excerpt
 from agents.query.times import Now
 from agents.query.tree import (
     LEVELS,
+    ExactValue,
     FieldTerm,
     FreeText,
     Level,
@@ -37,20 +39,20 @@ from agents.query.writer import condition_text, field_text, literal, query_of, t
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One condition: its query text, its label in English, and the query without it."""
+    """One condition: its query text, its label, and the query without it."""
 
     text: str
     label: str
     without: str
 
 
-def chips(query: Query) -> list[Chip]:
+def chips(query: Query, language: Language = ENGLISH) -> list[Chip]:
     """Return one chip for each condition that must hold, in order. Joined, their texts are the query."""
     nodes = conjuncts(query.tree)
     return [
         Chip(
             text=condition_text(node),
-            label=phrase(node, query.level),
+            label=phrase(node, query.level, language),
             without=tree_text(all_of((*nodes[:index], *nodes[index + 1 :]))),
         )
         for index, node in enumerate(nodes)
@@ -60,10 +62,24 @@ def chips(query: Query) -> list[Chip]:
 def hints(query: Query) -> list[str]:
     """Return sentences to show under the bar where the query may not mean what its author wanted."""
     sentences = [_capitals(word) for word in dict.fromkeys(_free_texts(query.tree)) if word in ("and", "or", "not")]
+    sentences += (
+        [_incomplete(query.level)] if any(map(partial(_is_incomplete, query.level), conjuncts(query.tree))) else []
+    )
     combined = same_row(query)
     if combined:
         sentences.append(f"These may be different {combined.level}s. For one that is all of it, write {combined.text}")
     return sentences
+
+
+def _is_incomplete(at: Level, node: Node) -> bool:
+    """Whether a condition asks rows other than responses for a status that only responses have."""
+    terms = [term for term in disjuncts(node) if isinstance(term, FieldTerm) and term.field == "status"]
+    statuses = [term.value.text for term in terms if isinstance(term.value, ExactValue)]
+    return "incomplete" in statuses and level_of(FIELDS["status"], at) != "response"
+
+
+def _incomplete(level: Level) -> str:
+    return f"Only responses are incomplete. For {level}s, write is:truncated or response(status:incomplete)"
 
 
 def _free_texts(node: Node) -> Iterator[str]:

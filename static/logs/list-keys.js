@@ -1,16 +1,32 @@
-// The list by keyboard: j and k move along the rows, Enter opens (a row's link has the focus),
+// The list by keyboard: j and k move along the rows, Enter opens (a row's link has the focus), o opens the page,
 // [ and ] turn pages, p pauses, n shows what is new. Never while something is being typed.
 
 import { isTyping } from "./query-bar.js";
 
-const links = () => [...document.querySelectorAll("[data-rows] .col-text a")];
+const rows = () => [...document.querySelectorAll("[data-rows] tr")].filter((row) => linkOf(row));
+const linkOf = (row) => row?.querySelector(".col-text a");
+const top = () => Math.max(document.querySelector("[data-log] th").getBoundingClientRect().bottom, 0);
 
+/** The row with the focus, or the one in the panel. */
+const current = () => document.activeElement?.closest("[data-rows] tr") ?? document.querySelector("[data-rows] tr[aria-selected]");
+
+function isSeen(row) {
+  const box = row.getBoundingClientRect();
+  return box.top >= top() - box.height / 2 && box.top < innerHeight;
+}
+
+// From a row that was scrolled away it goes to the first that is seen.
 function move(by) {
-  const all = links();
-  const here = all.findIndex((link) => link.closest("tr").contains(document.activeElement));
-  const next = here < 0 ? 0 : Math.min(Math.max(here + by, 0), all.length - 1);
-  all[next]?.focus({ preventScroll: true });
-  all[next]?.closest("tr").scrollIntoView({ block: "nearest" });
+  const all = rows();
+  const row = current();
+  const next = row && isSeen(row) ? all[Math.min(Math.max(all.indexOf(row) + by, 0), all.length - 1)] : all.find(isSeen) ?? all[0];
+  linkOf(next)?.focus({ preventScroll: true });
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+// With the panel open its own link is followed.
+function openPage() {
+  if (document.querySelector("[data-peek-panel]").hidden) linkOf(current()) && location.assign(linkOf(current()).href);
 }
 
 const follow = (selector) => document.querySelector(`${selector}:not([hidden])`)?.click();
@@ -18,6 +34,7 @@ const follow = (selector) => document.querySelector(`${selector}:not([hidden])`)
 const KEYS = {
   j: () => move(1),
   k: () => move(-1),
+  o: openPage,
   p: () => follow("[data-live]"),
   n: () => follow("[data-arrivals]"),
   "[": () => follow("[data-newer]"),

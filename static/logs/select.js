@@ -68,6 +68,7 @@ function toggle(box, event) {
 }
 
 function start() {
+  document.querySelector(".select-mode")?.classList.add("on-phones");
   equip();
   new MutationObserver(() => {
     equip();

@@ -1,5 +1,5 @@
 // The panel beside the list: a row opens its turn here, and the list stays where it is. Enter or a click
-// opens it, j and k go on to the next row's, o opens the page itself, Escape closes. On a narrow screen
+// opens it, j and k go on to the next row's, o opens the page itself, Tab goes into it, Escape closes. On a narrow screen
 // and with a modifier key a row leads to its page.
 
 import { fetchFragment, nodes } from "../uikit/fragments.js";
@@ -32,11 +32,17 @@ async function show(link) {
   panel.hidden = false;
   document.body.dataset.peeking = "";
   panel.scrollTop = 0;
-  if (place) scrollTo(body.querySelector(`#${CSS.escape(place)}`));
+  const step = place && body.querySelector(`#${CSS.escape(place)}`);
+  step?.setAttribute("aria-current", "true");
+  bringIntoView(step || body, Boolean(step));
 }
 
-function scrollTo(step) {
-  if (step) panel.scrollTop += step.getBoundingClientRect().top - panel.getBoundingClientRect().top;
+// A step that was chosen goes to the top; the first word that was searched for is seen.
+function bringIntoView(part, isStep) {
+  const bounds = panel.getBoundingClientRect();
+  if (isStep) panel.scrollTop += part.getBoundingClientRect().top - bounds.top;
+  const hit = part.querySelector("mark")?.getBoundingClientRect();
+  if (hit && (hit.top < bounds.top || hit.bottom > bounds.bottom)) panel.scrollTop += hit.top - bounds.top - bounds.height / 4;
 }
 
 function mark(link) {
@@ -51,6 +57,16 @@ function close() {
   delete document.body.dataset.peeking;
   for (const row of list.querySelectorAll("[aria-selected]")) row.removeAttribute("aria-selected");
   link?.focus({ preventScroll: true });
+}
+
+// Tab goes from the row to its panel, which arrows scroll then, and Shift+Tab back to the row.
+function changeSides(event) {
+  const row = document.activeElement?.closest("[data-rows] tr[aria-selected]");
+  const isFirst = document.activeElement === panel || document.activeElement?.matches("[data-peek-close]");
+  const goal = event.shiftKey ? isFirst && list.querySelector("[aria-selected] a[data-peek]") : row && panel;
+  if (!goal) return;
+  event.preventDefault();
+  goal.focus({ preventScroll: true });
 }
 
 // What is shown changes while it runs: a moment after its row did.
@@ -75,6 +91,7 @@ list.addEventListener("focusin", (event) => {
 panel.querySelector("[data-peek-close]").addEventListener("click", close);
 document.addEventListener("keydown", (event) => {
   if (!isOpen() || isTyping(event)) return;
-  if (event.key === "Escape") close();
+  if (event.key === "Tab") changeSides(event);
+  else if (event.key === "Escape") close();
   else if (event.key === "o") body.querySelector("[data-peek-open]")?.click();
 });

@@ -24,6 +24,7 @@ from agents.base.access import Actor
 from agents.base.errors import QuerySyntax
 from agents.base.store import changes, feed_cursor, keys
 from agents.logs.pages.lists import url_of_id
+from agents.logs.schemas import row_ids
 from agents.logs.store import changed_rows, listing
 from agents.query.fields import FIELDS
 from agents.query.parser import read
@@ -45,7 +46,7 @@ PAGES = {"turns": "/logs/", "sessions": "/sessions/", "steps": "/steps/", "respo
 HERE = [text for field in FIELDS.values() for text in terms_of(field)]
 """Terms with values of the sample, so that many choose some of its rows."""
 _ROW = re.compile(r'<tr[^>]* data-id="([^"]+)"')
-_KINDS = changed_rows._KINDS
+_KINDS = row_ids._KINDS
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def shown(name: str) -> dict[str, Row]:
     rows = oracle.rows(level)
     if level == "response":
         rows = {key: row for key, row in rows.items() if row.response and row.response.api == "responses"}
-    return {changed_rows.public(level, ids.parse(_KINDS[level], key) or 0): row for key, row in rows.items()}
+    return {row_ids.public(level, ids.parse(_KINDS[level], key) or 0): row for key, row in rows.items()}
 
 
 # ------------------------------------------------------------------------------------------ the faces
@@ -103,7 +104,7 @@ def by_page(store: Store, name: str, text: str) -> tuple[int, list[str]]:
 
 def by_store(store: Store, query: Query) -> list[str]:
     found = listing.page(store.actor, query, limit=1000)
-    return [changed_rows.public(query.level, key) for key in found.keys]
+    return [row_ids.public(query.level, key) for key in found.keys]
 
 
 def by_socket(store: Store, name: str, query: Query) -> list[str]:

@@ -67,8 +67,10 @@ class StepRecord(Happened, Judged):
     kind: str = ""
     tool: str = ""
     server_side: bool | None = None
+    answered_by: str = ""
     finish: str = ""
     ttft_us: int | None = None
+    waited_us: int | None = None
     error_type: str = ""
     error_message: str = ""
     violation: str = ""
@@ -104,12 +106,14 @@ class TurnRecord(Happened, Judged):
 
     user: str = ""
     env: str = ""
+    prompts: tuple[str, ...] = ()
     key: str = ""
     api: str = ""
     source: str = ""
     provider: str = ""
     stop_reason: str = ""
     ttft_us: int | None = None
+    waited_us: int | None = None
     error_type: str = ""
     error_message: str = ""
     input: str = ""

@@ -55,6 +55,11 @@ def test_it_asks_whether_the_same_step_is_meant(read: Callable[..., Query], text
     assert same_row(read(text, level="step")) is None
 
 
+def test_it_hints_at_a_status_of_responses_alone(read: Callable[..., Query]) -> None:
+    assert "is:truncated" in hints(read("status:incomplete"))[0]
+    assert hints(read("status:incomplete", level="response")) == hints(read("response(status:incomplete)")) == []
+
+
 def test_of_sessions_it_asks_whether_the_same_turn_is_meant(read: Callable[..., Query]) -> None:
     found = same_row(read("status:failed in:refund session:a", level="session"))
     assert found is not None

@@ -14,7 +14,7 @@ from agents.query.tree import Level, Query
     ("text", "sentence"),
     [
         ("", "all turns"),
-        ("status:failed agent:support started:>-24h", "turns that failed, of agent support, since 24 hours ago"),
+        ("status:failed agent:support started:>-24h", "turns that failed, of agent support, in the last 24 hours"),
         ("status:(failed OR cancelled)", "turns that failed or were cancelled"),
         ("status:!=failed status:*ed", "turns with status other than failed, with status like *ed"),
         ("is:live -env:dev", "turns that are live, except those in environment dev"),
@@ -27,8 +27,10 @@ from agents.query.tree import Level, Query
         ),
         ("started:today", "turns today"),
         ("started:2026-11-20", "turns on 2026-11-20"),
-        ("started:-1h ended:<2026-11-20T10:00", "turns since 1 hour ago, ended before 2026-11-20 10:00"),
+        ("started:-1h ended:<2026-11-20T10:00", "turns in the last hour, ended before 2026-11-20 10:00"),
         ("started:-7d..yesterday ended:..-1d", "turns between 7 days ago and yesterday, ended until 1 day ago"),
+        ("started:<-2d ended:-1d", "turns before 2 days ago, ended in the last day"),
+        ("started:>=2026-11-22T06:22:43.610329Z", "turns since 2026-11-22 06:22:43Z"),
         (
             "tool:web_search type:(tool OR shield)",
             "turns with a step of tool web_search, with a step of type tool_execution or shield_call",

@@ -46,7 +46,15 @@ def turns(turn: Callable[..., Row], step: Callable[..., StepRecord], noon: int) 
         step(
             id="b1", type="tool_execution", tool="web_search", status="failed", server_side=True, duration_us=12_000_000
         ),
-        step(id="b2", type="tool_execution", tool="calc", status="completed", server_side=False, result_text="2+2 = 4"),
+        step(
+            id="b2",
+            type="tool_execution",
+            tool="calc",
+            status="completed",
+            server_side=False,
+            answered_by="maria (ci)",
+            result_text="2+2 = 4",
+        ),
         step(id="b3", type="shield_call", violation="error: medical advice"),
         step(id="b4", type="other", kind="handoff", status="completed"),
         id="b",
@@ -172,6 +180,8 @@ def found(query: Query, turns: list[Row]) -> str:
         ("kind:handoff", "b"),
         ("provider:vllm", "a"),
         ("server_side:false", "b"),
+        ("answered_by:maria*", "b"),
+        ("answered_by:maria", ""),
         ("violation:medical", "b"),
         ("violation:error", "b"),
         ("tool:(web_search AND calc)", "b"),

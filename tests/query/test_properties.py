@@ -173,6 +173,7 @@ steps = st.builds(
     said=said,
     args=st.sampled_from([None, {"path": "/etc/x", "n": [1, {"a": "dev"}]}]),
     server_side=st.none() | st.booleans(),
+    answered_by=st.sampled_from(["", "ana"]),
 )
 turns = st.builds(
     TurnRecord,

@@ -24,6 +24,7 @@ VALUES = {
     "id": ["a", "!=b"],
     "data": ["refund", '"late fee"', "/etc/*", "=a*b", "!=dev", ">0.5", "-1..2k", "../x", "*"],
     "any": [">0.8", "-1..1", "..2k", "!=0", "*"],
+    "prompt": ["pmpt_1@2", "!=pmpt_1", "pmpt_*"],
     "attachment": ["image", "!=document", "*"],
     "rating": ["up", "!=down", "*"],
 }

@@ -1,4 +1,4 @@
-"""The tools that act: run an agent, answer the calls a turn waits for, cancel a turn."""
+"""The tools that act: run an agent, answer the calls a turn waits for, decide about those in doubt, cancel a turn."""
 
 from __future__ import annotations
 
@@ -6,26 +6,34 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+import msgspec
+
+from agents.base import ids
 from agents.base.access import Actor
-from agents.base.errors import InvalidRequest
+from agents.base.errors import InvalidRequest, NotFound
 from agents.base.reading import read
 from agents.log_tools.runner import reading
 from agents.log_tools.schemas.arguments import (
     AnswerArguments,
     CallAnswer,
     CancelArguments,
+    DecideArguments,
     ReadTurnArguments,
     RunArguments,
 )
 from agents.loop import agent_names
 from agents.loop.current_service import service
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
+from agents.loop.sent_request import SentRequest
 from agents.loop.service import Started
 from agents.pages import response_requests
 from agents.record import live
 from agents.record.schemas.content import ToolCall, ToolResponse, UserMessage
 from agents.record.schemas.events import LAST_ORDINAL
-from agents.record.store import agents, sessions, start_turn, turns
+from agents.record.store import agents, decisions, retries, sessions, start_turn, turns
+from agents.record.store.decisions import Decision
+from agents.record.store.retries import Retry
+from agents.record.store.sessions import NewSession
 from agents.record.store.turns import AwaitedCall, TurnTarget
 
 
@@ -38,14 +46,36 @@ async def run_agent(actor: Actor, sent: RunArguments) -> str:
 
 
 def _start(actor: Actor, sent: RunArguments) -> Started:
+    retry = _retry(actor, sent)
+    if retry is not None and (earlier := _first_run(retry)) is not None:
+        return service().attach(actor, *earlier)
     agent = agent_names.find(actor, sent.agent)
     agents.check_enabled(agent)
+    new_session = None
     if sent.session_id:
         session = sessions.get(actor, sessions.key_of(sent.session_id), agent=agent.key, action="run").key
     else:
-        session = sessions.create(actor, agent=agent.key, name=sessions.name_of(sent.message))
+        session = ids.new_key()
+        new_session = NewSession(session, agent.key, sessions.name_of(sent.message))
     body = CreateTurn(messages=[UserMessage(content=sent.message)], stream=True)
-    return service().start_turn(actor, agent, session, body)
+    request = SentRequest(retry=retry, new_session=new_session)
+    return service().start_turn(actor, agent, session, body, request)
+
+
+def _retry(actor: Actor, sent: RunArguments) -> Retry | None:
+    """Return how a run with a key is found again: what it is to do must be the same, how long to wait need not."""
+    if not sent.idempotency_key:
+        return None
+    request = msgspec.json.encode([sent.agent, sent.session_id, sent.message])
+    return retries.read(actor, "run_agent", request, sent.idempotency_key, None)
+
+
+def _first_run(retry: Retry) -> tuple[int, int] | None:
+    try:
+        return retries.first_run(retry)
+    except InvalidRequest as error:
+        message = "idempotency_key: this key was used for another message, agent or session."
+        raise InvalidRequest(message, param="idempotency_key", code=error.code) from None
 
 
 async def read_turn(actor: Actor, sent: ReadTurnArguments) -> str:
@@ -72,6 +102,29 @@ async def cancel_turn(actor: Actor, sent: CancelArguments) -> str:
     stopped = await read(lambda: service().cancel_turn(actor, turns.key_of(sent.turn_id)))
     await _ended(stopped, seconds=10)
     return await read(reading.turn_text, actor, stopped.turn, sent.max_chars)
+
+
+# --------------------------------------------------------------------------------------------- decisions
+
+
+async def decide_calls(actor: Actor, sent: DecideArguments) -> str:
+    """Decide what became of calls whose process was lost, and wait for what comes of it. Raises NotFound, Conflict."""
+    await read(_decide, actor, sent)
+    return await read_turn(
+        actor, ReadTurnArguments(turn_id=sent.turn_id, wait_seconds=sent.wait_seconds, max_chars=sent.max_chars)
+    )
+
+
+def _decide(actor: Actor, sent: DecideArguments) -> None:
+    decided = [Decision(_step(call.step_id), call.outcome, call.content) for call in sent.decisions]
+    decisions.decide(actor, turns.key_of(sent.turn_id), decided)
+
+
+def _step(public_id: str) -> int:
+    step = ids.parse(ids.Kind.STEP, public_id)
+    if step is None:
+        raise NotFound(f"Step '{public_id[:80]}' not found.")
+    return step
 
 
 # ----------------------------------------------------------------------------------------------- answers

@@ -27,6 +27,7 @@ from agents.log_tools.wire.turns import TurnOutline
 from agents.logs.log_hooks import hooks
 from agents.logs.store import listing, numbers, rows, turn_log
 from agents.logs.store.listing import KeyPage
+from agents.pages.recovery import Recovery
 from agents.query import parser
 from agents.query.describe import describe
 from agents.query.tree import Level, Query
@@ -36,6 +37,7 @@ from agents.record.schemas.turns import StepSnapshot
 from agents.record.store import agents, read_turns, step_pages, targets
 from agents.record.store import turns as turn_store
 from agents.record.store.agents import AgentRecord
+from agents.record.store.recovery import recovery_events
 
 STEPS_AT_ONCE = 25
 """Steps that are read for an outline before it is seen whether there is room for more."""
@@ -144,6 +146,8 @@ def turn_text(actor: Actor, key: int, max_chars: int, first_step: int = 0) -> st
     text.add(outline.line(row) if first_step else outline.turn(turn, row, landmarks.total, landmarks.failed))
     if turn.status == "awaiting_input":
         text.add(_waiting(key))
+    elif turn.status == "in_progress" and (doubts := Recovery(recovery_events(key)).doubts):
+        text.add(turn_texts.in_doubt(step_pages.steps_by_key(key, list(doubts))))
     number = max(first_step - 1, 0)
     while number < landmarks.total:
         steps = step_pages.steps(key, number, STEPS_AT_ONCE)
@@ -164,7 +168,7 @@ def _next_steps(number: int, total: int) -> str:
 def _waiting(key: int) -> str:
     pending = turn_store.pending_calls(key)
     calls = [(ToolCall.model_validate_json(awaited.call), awaited.needs_approval) for awaited in pending]
-    return turn_texts.waiting(calls) if calls else "The turn waits for a person to decide what became of a call."
+    return turn_texts.waiting(calls) if calls else "The turn waits for an answer."
 
 
 def read_step(actor: Actor, sent: ReadStepArguments) -> str:

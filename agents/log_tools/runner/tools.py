@@ -180,6 +180,19 @@ _TOOLS = (
         asks_others=True,
     ),
     LogTool(
+        "decide_calls",
+        "Decide about calls in doubt",
+        "Say what became of calls that may not be made twice, and whose process was lost before their result was "
+        "stored: read_turn lists them with their step_id. Find out first, where the tool keeps its own record; "
+        "do not guess. The turn then goes on, and is returned as by run_agent.",
+        arguments.DecideArguments,
+        acting.decide_calls,
+        "run",
+        is_destructive=True,
+        is_idempotent=False,
+        asks_others=True,
+    ),
+    LogTool(
         "cancel_turn",
         "Cancel a turn",
         "Stop a turn that runs or waits. What it has done stays in the log; one that has ended is not changed.",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from agents.base.schemas.wire import Wire
+from agents.record.schemas.events import CallOutcome
 
 DEFAULT_CHARS, MIN_CHARS, MAX_CHARS = 8_000, 2_000, 40_000
 """Characters of one answer: about 2,000 tokens by default, at most 10,000."""
@@ -112,6 +113,15 @@ class RunArguments(BoundedArguments):
         str, Field(description="Session to continue, so that the agent knows what was said; empty for a new one.")
     ] = ""
     wait_seconds: Wait = 30
+    idempotency_key: Annotated[
+        str,
+        Field(
+            max_length=256,
+            pattern=r"^[ -~]*$",
+            description="A name of your own for this call. The same one within a day starts nothing again: it returns "
+            "the turn that it started. Use it where a call may have to be repeated.",
+        ),
+    ] = ""
 
 
 class CallAnswer(Wire):
@@ -132,6 +142,37 @@ class AnswerArguments(BoundedArguments):
     answers: Annotated[
         list[CallAnswer],
         Field(min_length=1, max_length=128, description="One answer to each call that the turn waits for."),
+    ]
+    wait_seconds: Wait = 30
+
+
+class CallDecision(Wire):
+    """What became of one call whose process was lost."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    step_id: Annotated[str, Field(description="Id of the call's step, as read_turn gives it.")]
+    outcome: Annotated[
+        CallOutcome,
+        Field(
+            description="'done': it was made, its result is not known; 'not_done': it was not, and is made now; "
+            "'result': it was made, and this is its result."
+        ),
+    ]
+    content: Annotated[str | None, Field(description="The result, with outcome 'result' and only then.")] = None
+
+    @model_validator(mode="after")
+    def _content_of_result(self) -> CallDecision:
+        if (self.outcome == "result") != (self.content is not None):
+            raise ValueError("content: it is given with the outcome 'result', and only then")
+        return self
+
+
+class DecideArguments(BoundedArguments):
+    turn_id: TurnId
+    decisions: Annotated[
+        list[CallDecision],
+        Field(min_length=1, max_length=128, description="One decision for each call in doubt, or for some of them."),
     ]
     wait_seconds: Wait = 30
 

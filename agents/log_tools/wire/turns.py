@@ -92,6 +92,16 @@ def large_step_chunks(turn: int, step: StepSnapshot, detail: Iterator[bytes]) ->
     yield from (decoder.decode(chunk) for chunk in detail)
 
 
+def in_doubt(steps: Sequence[StepSnapshot]) -> str:
+    """Write the calls of a turn that somebody has to decide about."""
+    lines = ["The turn waits for a decision about these calls, whose process was lost; decide_calls says what became:"]
+    for step in steps:
+        texts = step_texts.texts_of(step, step_texts.detail_of(step))
+        arguments = one_line(texts.get("arguments", ""), ARGUMENT_CHARS)
+        lines.append(f"  step_id {ids.public(ids.Kind.STEP, step.key)}: {step.name}({arguments})")
+    return "\n".join(lines)
+
+
 def waiting(calls: Sequence[tuple[ToolCall, bool]]) -> str:
     """Write the calls that a turn waits for, each with whether it needs approval only."""
     lines = ["The turn waits for these calls; answer all of them at once with answer_calls:"]

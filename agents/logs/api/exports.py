@@ -21,6 +21,7 @@ from agents.base.api.parameters import QUERY, ZONE, flag, names
 from agents.base.api.views import ApiView, Awaited
 from agents.base.reading import read
 from agents.base.timestamps import to_datetime
+from agents.logs.api.logs import SORT
 from agents.logs.runner.export_requests import ExportRequest, encoders, read_request
 from agents.logs.store import export
 from agents.logs.store.export import ExportBatch
@@ -35,7 +36,7 @@ from agents.query.tree import Level
 
 async def answer(export_request: ExportRequest) -> HttpResponseBase:
     """Return the stream once the first rows have been read. Raises Unavailable."""
-    first = await read(export.batch, export_request.actor, export_request.query)
+    first = await read(export.batch, export_request.actor, export_request.query, export_request.order)
     stamp = to_datetime(ids.now_us()).strftime("%Y%m%d-%H%M%S")
     name = f"{export_request.query.level}s-{stamp}.{file_ending(export_request.format)}"
     headers = {
@@ -56,9 +57,11 @@ async def _chunks(export_request: ExportRequest, first: ExportBatch) -> AsyncIte
             chunk = await read(work)
             if chunk:
                 yield chunk
-        if batch.after is None:
+        if batch.following is None:
             break
-        batch = await read(export.batch, export_request.actor, export_request.query, batch.after)
+        batch = await read(
+            export.batch, export_request.actor, export_request.query, export_request.order, batch.following
+        )
     tail = await read(export_request.encoder.tail)
     if tail:
         yield tail
@@ -68,12 +71,11 @@ async def _chunks(export_request: ExportRequest, first: ExportBatch) -> AsyncIte
 
 
 class _Export(ApiView):
-    """Everything that a query accepts, newest first: as jsonl the rows of the list, one on a line (with
-    ``whole=true`` each with its whole turn: under ``turn`` as the Agents API shows it, under ``record`` all
-    that is known of it, which ``logs import`` reads back), as otlp the
-    spans of each turn in OpenTelemetry's JSON (turns only), as csv a flat table (``bom=true`` for
-    spreadsheets that ask for it). ``format=parquet`` is the same table where
-    the server has pyarrow. ``fields`` are names with commas between."""
+    """Everything that a query accepts, newest first or in the order that ``sort`` says: as jsonl the rows of the list,
+    one on a line (with ``whole=true`` each with its whole turn: under ``turn`` as the Agents API shows it, under
+    ``record`` all that is known of it, which ``logs import`` reads back), as otlp the spans of each turn in
+    OpenTelemetry's JSON (turns only), as csv a flat table (``bom=true`` for spreadsheets that ask for it).
+    ``format=parquet`` is the same table where the server has pyarrow. ``fields`` are names with commas between."""
 
     actions = {"get": "read"}
     level: ClassVar[Level]
@@ -92,7 +94,7 @@ def _view(level: Level) -> type[ApiView]:
 
     @extend_schema(
         operation_id=f"export_{level}_log",
-        parameters=[QUERY, ZONE, *own, *([flag("whole")] if level == "turn" else [])],
+        parameters=[QUERY, ZONE, SORT, *own, *([flag("whole")] if level == "turn" else [])],
         responses={
             (200, media_type(name).partition(";")[0]): OpenApiTypes.BINARY if name == "parquet" else OpenApiTypes.STR
             for name in formats

@@ -6,27 +6,30 @@ from typing import Any, ClassVar
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
 from agents.base import ids
+from agents.base.access import Actor
 from agents.base.api.parameters import AFTER, BEFORE, LIMIT, ORDER, QUERY, ZONE
 from agents.base.api.views import ApiView, answer
 from agents.base.errors import InvalidRequest
+from agents.logs.schemas.row_ids import cursor_of, key_of, position_of, public
 from agents.logs.schemas.rows import LogPage, QueryEcho, ResponseLogPage, SessionLogPage, StepLogPage, TurnPage
-from agents.logs.store import listing, rows
+from agents.logs.schemas.sorting import SORT_FIELDS, SortOrder, SortPosition, read_order
+from agents.logs.store import listing, numbers, rows
 from agents.query import parser
 from agents.query.describe import describe
 from agents.query.tree import Level, Query
 
 PAGE, MAX_PAGE = 50, 1000
-KINDS: dict[Level, ids.Kind] = {
-    "session": ids.Kind.SESSION,
-    "turn": ids.Kind.TURN,
-    "response": ids.Kind.RESPONSE,
-    "step": ids.Kind.STEP,
-}
-_PARAMETERS = [QUERY, ZONE, AFTER, BEFORE, LIMIT, ORDER]
+SORT = OpenApiParameter(
+    "sort",
+    str,
+    enum=[f"{sign}{name}" for name in SORT_FIELDS for sign in ("-", "")],
+    description="What the rows are sorted by, with a minus the largest first. Rows without it come last.",
+)
+_PARAMETERS = [QUERY, ZONE, SORT, AFTER, BEFORE, LIMIT, ORDER]
 
 
 class _Log(ApiView):
@@ -37,35 +40,32 @@ class _Log(ApiView):
     answers: ClassVar[type[LogPage[Any]]]
 
     def listed(self, request: HttpRequest) -> HttpResponseBase:
-        query = read_query(request, self.level)
-        after, before = (_key(request, name, self.level) for name in ("after", "before"))
-        if after is not None and before is not None:
+        query, order = read_query(request, self.level), read_order(request.GET.get("sort", ""))
+        if request.GET.get("after") and request.GET.get("before"):
             raise InvalidRequest("before: either after or before, not both.", param="before")
-        if _oldest_first(request):  # behind a row are then the newer ones
-            page = listing.page(
-                self.actor, query, after=before, before=after, limit=_limit(request), oldest_first=before is None
-            )
-            keys, more = page.keys[::-1], page.has_newer if before is None else page.has_older
-        else:
-            page = listing.page(self.actor, query, after=after, before=before, limit=_limit(request))
-            keys, more = page.keys, page.has_newer if before is not None else page.has_older
-        last_key = keys[-1] if keys else None
-        if page.searched_to is not None:
-            last_key = page.searched_to
+        if request.GET.get("sort") and request.GET.get("order"):
+            raise InvalidRequest("order: sort says already what comes first.", param="order")
+        if _oldest_first(request):
+            order = SortOrder("started", descending=False)
+        after, before = (_position(self.actor, request, name, self.level, order) for name in ("after", "before"))
+        page = listing.sorted_page(self.actor, query, order, after=after, before=before, limit=_limit(request))
+        first, last = page.first, page.last
         return answer(
             self.answers(
-                data=rows.of(self.level, keys),
-                has_more=more,
+                data=rows.of(self.level, page.keys),
+                has_more=page.has_before if before is not None else page.has_after,
                 searched_to=page.searched_to_us,
-                first_id=public(self.level, keys[0]) if keys else None,
-                last_id=public(self.level, last_key) if last_key is not None else None,
+                first_id=first and public(self.level, first.key),
+                last_id=last and public(self.level, last.key),
+                first_cursor=first and cursor_of(self.level, order, first),
+                last_cursor=last and cursor_of(self.level, order, last),
                 query=echo(query),
             )
         )
 
 
 class TurnLogView(_Log):
-    """Turns under a query, newest first."""
+    """Turns under a query, newest first or in the order that ``sort`` says."""
 
     level, answers = "turn", TurnPage
 
@@ -75,7 +75,7 @@ class TurnLogView(_Log):
 
 
 class SessionLogView(_Log):
-    """Sessions under a query, newest first."""
+    """Sessions under a query, newest first or in the order that ``sort`` says."""
 
     level, answers = "session", SessionLogPage
 
@@ -85,7 +85,7 @@ class SessionLogView(_Log):
 
 
 class StepLogView(_Log):
-    """Steps under a query, newest first."""
+    """Steps under a query, newest first or in the order that ``sort`` says."""
 
     level, answers = "step", StepLogPage
 
@@ -95,7 +95,7 @@ class StepLogView(_Log):
 
 
 class ResponseLogView(_Log):
-    """Responses of OpenAI's API under a query, newest first."""
+    """Responses of OpenAI's API under a query, newest first or in the order that ``sort`` says."""
 
     level, answers = "response", ResponseLogPage
 
@@ -115,19 +115,23 @@ def echo(query: Query) -> QueryEcho:
     return QueryEcho(text=query.text, tree=query.tree.model_dump(mode="json"), sentence=describe(query))
 
 
-def public(level: Level, key: int) -> str:
-    """Return the public id of a row: of a response that of OpenAI's API."""
-    return ids.openai(ids.Kind.RESPONSE, key) if level == "response" else ids.public(KINDS[level], key)
-
-
-def _key(request: HttpRequest, name: str, level: Level) -> int | None:
+def _position(actor: Actor, request: HttpRequest, name: str, level: Level, order: SortOrder) -> SortPosition | None:
+    """Read a cursor, or the id of a row, whose position is that of its amount now."""
     raw = request.GET.get(name)
     if not raw:
         return None
-    key = ids.parse_openai(ids.Kind.RESPONSE, raw) if level == "response" else ids.parse(KINDS[level], raw)
+    key, position = key_of(level, raw), position_of(level, raw)
+    if position is not None and not order.is_by_time:
+        return position
     if key is None:
         raise InvalidRequest(f"{name}: not the id of a {level}.", param=name)
-    return key
+    if order.is_by_time:
+        return SortPosition(None, key)
+    row = parser.read(f"id:{raw}", now_us=ids.now_us(), zone="UTC", level=level)
+    positions = numbers.sorted_positions(actor, row, order, limit=1)
+    if not positions:
+        raise InvalidRequest(f"{name}: there is no such {level} any more.", param=name)
+    return positions[0]
 
 
 def _limit(request: HttpRequest) -> int:

@@ -18,6 +18,7 @@ from django.db import connections
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
@@ -29,6 +30,7 @@ from agents.base.errors import InvalidRequest, NotAllowed
 from agents.base.subjects import is_installed
 from agents.logs.pages.lists import LIST_OF_LEVEL, ListTab
 from agents.logs.pages.numbers import zone_of
+from agents.logs.schemas.row_ids import key_of
 from agents.logs.store import bulk, listing, numbers, rows
 from agents.logs.store.bulk import BulkResult, RowAction
 from agents.logs.wire.export import TYPES, encoder, read_format
@@ -45,7 +47,6 @@ MAX_CHOSEN = 1_000
 """Rows that can be chosen one by one."""
 MAX_IN_REQUEST = 1_000
 """Rows that are changed while the request waits; more are left to a background task of the server."""
-_KINDS = {"session": ids.Kind.SESSION, "turn": ids.Kind.TURN, "step": ids.Kind.STEP}
 _NEED_RUN = frozenset({"tag", "untag", "delete"})
 _ACTIONS = frozenset({*_NEED_RUN, "export", "compare"})
 
@@ -108,10 +109,7 @@ def _read_params(request: PageRequest) -> BulkParams:
 
 
 def _key(tab: ListTab, public_id: str) -> int:
-    if tab.level == "response":
-        key = ids.parse_openai(ids.Kind.RESPONSE, public_id)
-    else:
-        key = ids.parse(_KINDS[tab.level], public_id)
+    key = key_of(tab.level, public_id)
     if key is None:
         raise InvalidRequest(f"ids: '{public_id[:80]}' is not the id of a {tab.level}.", param="ids")
     return key
@@ -133,7 +131,7 @@ def _row_action(params: BulkParams) -> RowAction:
 
 
 def _confirm(request: PageRequest, params: BulkParams, count: int) -> HttpResponse:
-    context = {"params": params, "count": count, "sentence": describe(params.query, params.tab.level)}
+    context = {"params": params, "count": count, "sentence": describe(params.query, params.tab.level, translation)}
     return render(request, "logs/bulk_action.html", context)
 
 

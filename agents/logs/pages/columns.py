@@ -15,6 +15,8 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_noop
 
+from agents.logs.pages.lists import ListTab
+from agents.logs.schemas.sorting import SortOrder
 from agents.query.tree import Level
 from agents.uikit.templates import macro
 
@@ -30,7 +32,8 @@ class Column:
 
     ``rem`` is a width other than that of the kind, one of the steps of the style sheet; ``from_px`` the width of the
     window from which on the column is shown, phones aside; a ``narrow`` column is also shown beside an open panel. A
-    column that is ``fixed`` cannot be hidden, one that is ``optional`` is hidden until a reader chooses it.
+    column that is ``fixed`` cannot be hidden, one that is ``optional`` is hidden until a reader chooses it. ``sort`` is
+    the amount that a click on its head sorts by.
     """
 
     key: str
@@ -43,6 +46,7 @@ class Column:
     narrow: bool = False
     fixed: bool = False
     optional: bool = False
+    sort: str = ""
 
     @property
     def classes(self) -> str:
@@ -57,17 +61,22 @@ class Column:
         return " ".join(name for name, is_set in classes.items() if is_set)
 
 
-_STARTED = Column("when", gettext_noop("Started"), "started", "time", card="time", narrow=True, fixed=True)
+_STARTED = Column(
+    "when", gettext_noop("Started"), "started", "time", card="time", narrow=True, fixed=True, sort="started"
+)
 _STATE = Column("state", gettext_noop("Status"), "state", "state", card="state", narrow=True, fixed=True)
 _AGENT = Column("who", gettext_noop("Agent, session"), "agent_and_session", "name", card="head")
 _TEXTS = Column("words", gettext_noop("First and last words"), "texts", "text", card="text", narrow=True, fixed=True)
-_DURATION = Column("length", gettext_noop("Duration"), "duration", "number", card="right", rem=5, narrow=True)
-_TOKENS = Column("tokens", gettext_noop("Tokens"), "tokens", "number", card="middle", from_px=1080)
-_COST = Column("cost", gettext_noop("Cost"), "cost", "number", from_px=1200)
+_DURATION = Column(
+    "length", gettext_noop("Duration"), "duration", "number", card="right", rem=5, narrow=True, sort="duration"
+)
+_TOKENS = Column("tokens", gettext_noop("Tokens"), "tokens", "number", card="middle", from_px=1080, sort="tokens")
+_COST = Column("cost", gettext_noop("Cost"), "cost", "number", from_px=1200, sort="cost")
 _MODEL = Column("model", gettext_noop("Model"), "model", "label", optional=True)
 _USER = Column("user", gettext_noop("User"), "user", "label", rem=6, optional=True)
 _TAGS = Column("tags", gettext_noop("Tags"), "tags", "label", optional=True)
-_FIRST_TOKEN = Column("first", gettext_noop("First token"), "first_token", "number", rem=5, optional=True)
+_FIRST_TOKEN = Column("first", gettext_noop("First token"), "first_token", "number", rem=5, optional=True, sort="ttft")
+_WAITED = Column("waited", gettext_noop("Waited"), "waited", "number", rem=5, optional=True, sort="waited")
 _SOURCE = Column("source", gettext_noop("Source"), "source", "label", rem=5, optional=True)
 _STEPS = Column("steps", gettext_noop("Steps to scale"), "steps_to_scale", "chart", card="left")
 
@@ -75,7 +84,7 @@ COLUMNS: dict[Level, tuple[Column, ...]] = {
     "turn": (
         _STARTED,
         _AGENT,
-        replace(_TEXTS, cell="turn_texts"),
+        _TEXTS,
         _STEPS,
         _DURATION,
         _TOKENS,
@@ -84,6 +93,7 @@ COLUMNS: dict[Level, tuple[Column, ...]] = {
         _USER,
         _TAGS,
         _FIRST_TOKEN,
+        _WAITED,
         _SOURCE,
         replace(_STATE, cell="turn_state"),
     ),
@@ -92,7 +102,7 @@ COLUMNS: dict[Level, tuple[Column, ...]] = {
         Column("name", gettext_noop("Session"), "session_name", "name", card="head", rem=13, narrow=True),
         replace(_TEXTS, title=gettext_noop("Last asked and answered"), cell="last_turn_texts"),
         replace(_AGENT, title=gettext_noop("Agent, about"), cell="agent_and_metadata", card="about"),
-        Column("turns", gettext_noop("Turns"), "turn_count", "number", card="left", rem=5, narrow=True),
+        Column("turns", gettext_noop("Turns"), "turn_count", "number", card="left", rem=5),
         replace(_TOKENS, cell="session_tokens"),
         _COST,
         _TAGS,
@@ -110,6 +120,7 @@ COLUMNS: dict[Level, tuple[Column, ...]] = {
         _MODEL,
         _TAGS,
         _FIRST_TOKEN,
+        _WAITED,
         _STATE,
     ),
     "response": (
@@ -130,17 +141,30 @@ COLUMNS: dict[Level, tuple[Column, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ListColumn:
-    """A column as a page shows it: its title is translated."""
+    """A column as a page shows it: its title is translated. ``sort_url`` sorts the list by it, or turns its order;
+    ``sorted`` is the order that the list has by it, in the words of ``aria-sort``."""
 
     column: Column
     title: str
     is_visible: bool
+    sort_url: str = ""
+    sorted: Literal["", "ascending", "descending"] = ""
 
 
-def columns(request: HttpRequest, level: Level) -> list[ListColumn]:
-    """Return all columns of a level in order, with whether they are shown."""
-    visible = _visible(request, level)
-    return [ListColumn(column, gettext(column.title), column.key in visible) for column in COLUMNS[level]]
+def columns(request: HttpRequest, tab: ListTab, text: str) -> list[ListColumn]:
+    """Return all columns of a list under a query in order, with whether they are shown."""
+    visible = _visible(request, tab.level)
+    return [_list_column(column, tab, text, column.key in visible) for column in COLUMNS[tab.level]]
+
+
+def _list_column(column: Column, tab: ListTab, text: str, is_visible: bool) -> ListColumn:
+    title = gettext(column.title)
+    if not column.sort:
+        return ListColumn(column, title, is_visible)
+    is_sorted = tab.order.field == column.sort
+    turned = replace(tab, order=SortOrder(column.sort, descending=not (is_sorted and tab.order.descending)))
+    direction: Literal["ascending", "descending"] = "descending" if tab.order.descending else "ascending"
+    return ListColumn(column, title, is_visible, turned.link(text), direction if is_sorted else "")
 
 
 def hidden_positions(list_columns: list[ListColumn]) -> str:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from agents.base.errors import QuerySyntax
 from agents.base.tokenizer import fold
+from agents.logs.schemas.numbers import Facet
 from agents.query.chips import term_of, with_term, without_term
 from agents.query.tree import ExactValue, FieldTerm, Not, Period, Query, conjuncts, disjuncts
 from agents.uikit.elements import status_label, type_label
@@ -29,6 +30,7 @@ _TITLES = {
     "tool": gettext_noop("Tool"),
     "user": gettext_noop("User"),
     "tag": gettext_noop("Tag"),
+    "prompt": gettext_noop("Prompt"),
     "source": gettext_noop("Source"),
 }
 _PERIODS = {
@@ -56,27 +58,47 @@ class FacetLink:
 
 @dataclass(frozen=True, slots=True)
 class FacetMenu:
+    """A facet: the values that are seen, and ``more`` to unfold. ``rest`` counts those that were not read."""
+
     name: str
     title: str
     values: tuple[FacetLink, ...]
     more: tuple[FacetLink, ...] = ()
+    rest: int = 0
 
 
-Choices = Mapping[str, Sequence[tuple[str, str, int]]]
-"""By field: (value in a query, label, number of rows)."""
+Choice = tuple[str, str, int]
+"""(value in a query, label, number of rows)."""
 Link = Callable[[str], str]
 """Returns the URL of the list under a query."""
 
 
-def facets(query: Query, choices: Choices, link: Link) -> list[FacetMenu]:
+def facets(query: Query, counted: Sequence[Facet], link: Link) -> list[FacetMenu]:
     """Build the facets: time first, then the counted fields in the order of the titles, without empty ones."""
-    builder = _LinkBuilder(query, link, dict(_states(query)))
+    builder, by_field = _builder(query, link), {facet.field: facet for facet in counted}
     menus = [_periods(builder)]
-    for field, title in _TITLES.items():
-        values = _values(builder, field, choices.get(field, ()))
-        if values:
-            menus.append(_facet(field, gettext(title), values))
+    for field in _TITLES:
+        facet = by_field.get(field)
+        if values := _values(builder, field, choices_of(facet) if facet else ()):
+            menus.append(_menu(field, values, facet.more if facet else 0))
     return menus
+
+
+def choices_of(facet: Facet) -> list[Choice]:
+    return [(value.value, value.label, value.count) for value in facet.values if value.count]
+
+
+def value_links(query: Query, field: str, choices: Sequence[Choice], link: Link) -> list[FacetLink]:
+    """Build the links of these values of a field alone."""
+    return _values(_builder(query, link), field, choices)
+
+
+def facet_title(field: str) -> str:
+    return gettext(_TITLES[field])
+
+
+def _builder(query: Query, link: Link) -> _LinkBuilder:
+    return _LinkBuilder(query, link, dict(_states(query)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +124,15 @@ class _LinkBuilder:
         return FacetLink(name, count, max(share, 1) if count else 0, state, url, exclude)
 
 
-def _facet(field: str, title: str, values: Sequence[FacetLink]) -> FacetMenu:
+def _menu(field: str, values: Sequence[FacetLink], rest: int) -> FacetMenu:
     """Put the most frequent values, and those already chosen, before the others."""
     further = values[VISIBLE_VALUES:]
     chosen = [value for value in further if value.state]
-    return FacetMenu(
-        field, title, (*values[:VISIBLE_VALUES], *chosen), tuple(value for value in further if not value.state)
-    )
+    more = tuple(value for value in further if not value.state)
+    return FacetMenu(field, facet_title(field), (*values[:VISIBLE_VALUES], *chosen), more, rest)
 
 
-def _values(builder: _LinkBuilder, field: str, counted: Sequence[tuple[str, str, int]]) -> list[FacetLink]:
+def _values(builder: _LinkBuilder, field: str, counted: Sequence[Choice]) -> list[FacetLink]:
     maximum = max((count for _, _, count in counted), default=0)
     translate = _LABELS.get(field)
     counted_values = {fold(value) for value, _, _ in counted}

@@ -9,17 +9,24 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext, gettext_noop
 
 from agents.base import ids
+from agents.logs.schemas.sorting import NEWEST_FIRST, SortOrder
 from agents.query.tree import Level
 from agents.uikit.links import at
 
 
 @dataclass(frozen=True, slots=True)
 class ListTab:
-    """A list: its path, the level of its rows, and its title."""
+    """A list: its path, the level of its rows, its title, and the order that its links keep."""
 
     path: str
     level: Level
     title: str
+    order: SortOrder = NEWEST_FIRST
+
+    @property
+    def sort_parameter(self) -> dict[str, str]:
+        """The parameter of URLs that keeps its order; empty for the usual one."""
+        return {} if self.order == NEWEST_FIRST else {"sort": self.order.text}
 
     @property
     def plural(self) -> str:
@@ -28,7 +35,7 @@ class ListTab:
 
     def link(self, text: str, **more: str) -> str:
         """Return the URL of the list under a query."""
-        values = {"q": text, **more} if text else more
+        values = {**({"q": text} if text else {}), **more, **self.sort_parameter}
         return f"{self.path}?{urlencode(values)}" if values else self.path
 
 
@@ -60,5 +67,8 @@ def url_of_id(text: str) -> str:
 
 
 def tabs(current: ListTab, text: str) -> list[tuple[str, str, bool]]:
-    """Return the lists under the same query: title, URL, whether it is the current one."""
-    return [(gettext(tab.title), tab.link(text), tab is current) for tab in ALL]
+    """Return the lists under the same query: title, URL, whether it is the current one, which keeps its order."""
+    return [
+        (gettext(tab.title), (current if tab.level == current.level else tab).link(text), tab.level == current.level)
+        for tab in ALL
+    ]

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import translation
 
 from agents.base import ids
 from agents.base.errors import NotFound, QuerySyntax, Unavailable
@@ -18,6 +19,8 @@ from agents.logs.pages import rows as log_rows
 from agents.logs.pages.columns import columns, hidden_positions
 from agents.logs.pages.lists import LOGS, RESPONSES, SESSIONS, STEPS, ListTab, tabs, url_of_id
 from agents.logs.pages.numbers import zone_of
+from agents.logs.schemas.row_ids import cursor_of, key_of, position_of, public
+from agents.logs.schemas.sorting import NEWEST_FIRST, SortPosition
 from agents.logs.store import listing, rows
 from agents.query import chips, describe, parser, writer
 from agents.query.fields import FIELDS
@@ -27,8 +30,6 @@ from agents.uikit.kept_numbers import come_later
 from agents.uikit.links import at, base_url
 
 PAGE = 50
-_KINDS = {"session": ids.Kind.SESSION, "turn": ids.Kind.TURN, "response": ids.Kind.RESPONSE, "step": ids.Kind.STEP}
-
 EXAMPLES = {
     "turn": ("status:failed", "duration:>10s", "has:tools", "is:live", "started:>-24h", '"refund policy"'),
     "session": ("last(turn)(status:failed)", "count(turn)>3", "tokens:>10k", "is:live", "started:>-24h"),
@@ -75,12 +76,14 @@ class ListParams:
 
     tab: ListTab
     query: Query
-    after: int | None
-    before: int | None
+    after: SortPosition | None
+    before: SortPosition | None
 
 
 def list_page(request: PageRequest, tab: ListTab) -> HttpResponse:
-    """Render a list under the query of the URL; a query that is only an id redirects to that object."""
+    """Render a list under the query and in the order of the URL; a query that is only an id redirects to that
+    object."""
+    tab = numbers.in_order(request, tab)
     text = request.GET.get("q", "").strip()
     if target := url_of_id(text):
         return redirect(target)
@@ -96,7 +99,7 @@ def _list_of(request: PageRequest, tab: ListTab, text: str) -> HttpResponse:
     ranged = _with_range(request, query)
     if ranged is not None:
         return redirect(tab.link(ranged))
-    params = ListParams(tab, query, *(_key(request, tab, name) for name in ("after", "before")))
+    params = ListParams(tab, query, *(_position(request, tab, name) for name in ("after", "before")))
     try:
         return _page(request, params)
     except Unavailable as error:
@@ -108,9 +111,11 @@ def _page(request: PageRequest, params: ListParams) -> HttpResponse:
     tab, query = params.tab, params.query
     # before the rows are read: what changes in between is then sent again rather than missed
     cursor = feed_cursor.newest(request.actor)
-    keys_page = listing.page(request.actor, query, after=params.after, before=params.before, limit=PAGE)
-    if params.before is not None and not keys_page.has_newer:
-        return redirect(tab.link(query.text))  # the newest page, full and live
+    keys_page = listing.sorted_page(
+        request.actor, query, tab.order, after=params.after, before=params.before, limit=PAGE
+    )
+    if params.before is not None and not keys_page.has_before:
+        return redirect(tab.link(query.text))  # the first page, full and, where it is the newest, live
     rendered = log_rows.rows(tab.level, rows.of(tab.level, keys_page.keys), query)
     context = {
         **_bar(request, params),
@@ -120,7 +125,7 @@ def _page(request: PageRequest, params: ListParams) -> HttpResponse:
         **saved_views.menu(request, tab.level, query.text),
         "can_run": "run" in request.actor.actions,
         "select_mode": "select" in request.GET,
-        "export_url": at(f"/logs/export/?{urlencode({'level': tab.plural, 'q': query.text})}"),
+        "export_url": at(f"/logs/export/?{urlencode({'level': tab.plural, 'q': query.text, **tab.sort_parameter})}"),
         "select_url": tab.link(query.text, select="1"),
         **_paging(params, keys_page),
         **_subscription(params, keys_page, cursor),
@@ -136,20 +141,18 @@ def _with_range(request: PageRequest, query: Query) -> str | None:
     return chips.with_term(query, chips.term_of("started", f"{first}..{last}")).text
 
 
-def _key(request: PageRequest, tab: ListTab, name: str) -> int | None:
-    public_id = request.GET.get(name)
-    if public_id is None:
+def _position(request: PageRequest, tab: ListTab, name: str) -> SortPosition | None:
+    cursor = request.GET.get(name)
+    if cursor is None:
         return None
-    kind = _KINDS[tab.level]
-    key = ids.parse_openai(kind, public_id) if tab.level == "response" else ids.parse(kind, public_id)
-    if key is None:
-        raise NotFound(f"There is no {tab.level} '{public_id[:80]}' to page from.")
-    return key
-
-
-def _public(tab: ListTab, key: int) -> str:
-    kind = _KINDS[tab.level]
-    return ids.openai(kind, key) if tab.level == "response" else ids.public(kind, key)
+    if tab.order.is_by_time:
+        key = key_of(tab.level, cursor)
+        position = None if key is None else SortPosition(None, key)
+    else:
+        position = position_of(tab.level, cursor)
+    if position is None:
+        raise NotFound(f"There is no {tab.level} '{cursor[:80]}' to page from.")
+    return position
 
 
 def _query_error(tab: ListTab, text: str, error: QuerySyntax) -> dict[str, Any]:
@@ -184,7 +187,7 @@ def _bar(request: PageRequest, params: ListParams) -> dict[str, Any]:
     """Return the context of everything but the rows: bar, chips, columns, numbers."""
     tab, query = params.tab, params.query
     absolute, combined = _absolute_text(query), chips.same_row(query)
-    list_columns = columns(request, tab.level)
+    list_columns = columns(request, tab, query.text)
     return {
         "place": tab,
         "tabs": tabs(tab, query.text),
@@ -193,8 +196,8 @@ def _bar(request: PageRequest, params: ListParams) -> dict[str, Any]:
         "wrong": None,
         "rows": None,
         "too_long": "",
-        "sentence": describe.describe(query),
-        "chips": [(chip, tab.link(chip.without)) for chip in chips.chips(query)],
+        "sentence": describe.describe(query, language=translation),
+        "chips": [(chip, tab.link(chip.without)) for chip in chips.chips(query, translation)],
         "hints": chips.hints(query),
         "same_row": tab.link(combined.text) if combined else "",
         "fixed": tab.link(absolute) if absolute else "",
@@ -204,9 +207,9 @@ def _bar(request: PageRequest, params: ListParams) -> dict[str, Any]:
         "needs_key": settings.REQUIRE_LOGIN,
         "examples": _examples(tab),
         "fields": FIELDS.values(),
-        "numbers_url": at(
-            f"/logs/numbers/?{urlencode({'level': tab.level, 'q': _absolute_text(query) or query.text})}"
-        ),
+        "groups_url": at(f"/logs/groups/?{urlencode({'level': tab.level, 'q': query.text})}"),
+        # times stay as they are written: the links of what comes late lead to queries that go on with the clock
+        "numbers_url": at(f"/logs/numbers/?{urlencode({'level': tab.level, 'q': query.text, **tab.sort_parameter})}"),
         **_numbers(request, params),
     }
 
@@ -217,26 +220,27 @@ def _numbers(request: PageRequest, params: ListParams) -> dict[str, Any]:
     return numbers.kept_list_numbers(request, params.tab, params.query)
 
 
-def _paging(params: ListParams, page: listing.KeyPage) -> dict[str, str]:
-    """Return the links to the newer and the older page."""
-    link, text = params.tab.link, params.query.text
-    last = page.searched_to if page.searched_to is not None else page.keys[-1] if page.keys else None
-    newer = link(text, before=_public(params.tab, page.keys[0])) if page.keys else link(text)
-    return {
-        "newer": newer if page.has_newer else "",
-        "older": link(text, after=_public(params.tab, last)) if page.has_older and last is not None else "",
-    }
+def _paging(params: ListParams, page: listing.SortedPage) -> dict[str, str]:
+    """Return the links to the page before, which in the usual order has newer rows, and to the one behind."""
+    tab, text = params.tab, params.query.text
+    first, last = page.first, page.last
+    newer = tab.link(text, before=cursor_of(tab.level, tab.order, first)) if first else tab.link(text)
+    older = tab.link(text, after=cursor_of(tab.level, tab.order, last)) if last else ""
+    return {"newer": newer if page.has_before else "", "older": older if page.has_after else ""}
 
 
-def _subscription(params: ListParams, page: listing.KeyPage, cursor: str) -> dict[str, Any]:
+def _subscription(params: ListParams, page: listing.SortedPage, cursor: str) -> dict[str, Any]:
     """Return the parameters of the page's live subscription. The query has absolute times: they stay those of
-    this page, whatever the clock and the zone of the server process that parses it next."""
+    this page, whatever the clock and the zone of the server process that parses it next. New rows have their place at
+    the top of the newest ones alone; any other page counts them."""
+    tab = params.tab
     return {
         "live_query": _absolute_text(params.query) or params.query.text,
         "cursor": cursor,
-        "at_top": not page.has_newer,
-        "newest": _public(params.tab, page.keys[0]) if page.keys else "",
-        "first_page": params.tab.link(params.query.text),
+        "is_newest_first": tab.order == NEWEST_FIRST,
+        "at_top": tab.order == NEWEST_FIRST and not page.has_before,
+        "newest": public(tab.level, max(page.keys)) if page.keys else "",
+        "first_page": tab.link(params.query.text),
     }
 
 

@@ -6,6 +6,7 @@ A browser with JavaScript fetches them after the rows; any other gets them with 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -18,6 +19,7 @@ from agents.base.errors import InvalidRequest, Unavailable
 from agents.logs.pages import histogram, suggest
 from agents.logs.pages.facets import facets
 from agents.logs.pages.lists import LIST_OF_LEVEL, ListTab
+from agents.logs.schemas.sorting import read_order
 from agents.logs.store import numbers
 from agents.query import parser
 from agents.query.tree import Level, Query
@@ -25,7 +27,7 @@ from agents.uikit.access import PageRequest, page
 from agents.uikit.kept_numbers import kept_numbers, url_with_numbers
 
 BY: Mapping[Level, Sequence[str]] = {
-    "turn": ("status", "agent", "model", "type", "tool", "source", "user", "tag"),
+    "turn": ("status", "agent", "model", "type", "tool", "source", "user", "tag", "prompt"),
     "session": ("agent", "source"),
     "step": ("status", "type", "tool", "model", "agent"),
     "response": ("status", "model", "user"),
@@ -47,7 +49,12 @@ def tab_of(request: PageRequest) -> ListTab:
     level = request.GET.get("level", "turn")
     if level not in LIST_OF_LEVEL:
         raise InvalidRequest(f"level: say one of {', '.join(LIST_OF_LEVEL)}.", param="level")
-    return LIST_OF_LEVEL[level]
+    return in_order(request, LIST_OF_LEVEL[level])
+
+
+def in_order(request: PageRequest, tab: ListTab) -> ListTab:
+    """Return a list in the order of the request."""
+    return replace(tab, order=read_order(request.GET.get("sort", "")))
 
 
 def zone_of(request: PageRequest) -> str:
@@ -62,7 +69,9 @@ def zone_of(request: PageRequest) -> str:
 def kept_list_numbers(request: PageRequest, tab: ListTab, query: Query) -> dict[str, Any]:
     """Return the context of `list_numbers`, which may have been counted a while ago."""
     actor, zone = request.actor, zone_of(request)
-    counted = kept_numbers.counted(actor, tab.level, (query.text, zone), lambda: list_numbers(actor, tab, query, zone))
+    counted = kept_numbers.counted(
+        actor, tab.level, (query.text, zone, tab.order.text), lambda: list_numbers(actor, tab, query, zone)
+    )
     return {**counted.numbers, "counted": counted}
 
 
@@ -72,13 +81,9 @@ def list_numbers(actor: Actor, tab: ListTab, query: Query, zone: str) -> dict[st
     try:
         overview = numbers.overview(actor, query, BY[tab.level], BUCKETS, ZoneInfo(zone))
     except Unavailable as error:
-        return empty | {"slow": error.message, "facets": facets(query, {}, tab.link)}
-    choices = {
-        facet.field: [(value.value, value.label, value.count) for value in facet.values if value.count]
-        for facet in overview.facets
-    }
+        return empty | {"slow": error.message, "facets": facets(query, (), tab.link)}
     return empty | {
-        "facets": facets(query, choices, tab.link),
+        "facets": facets(query, overview.facets, tab.link),
         "histogram": histogram.chart(overview.buckets, overview.width, query, tab.link, ZoneInfo(zone)),
         "sums": overview.stats,
     }
@@ -87,4 +92,4 @@ def list_numbers(actor: Actor, tab: ListTab, query: Query, zone: str) -> dict[st
 def pending_numbers(request: PageRequest, tab: ListTab, query: Query) -> dict[str, Any]:
     """Return the placeholders until the numbers arrive."""
     empty = {"ready": False, "slow": "", "histogram": None, "sums": None, "count_url": url_with_numbers(request)}
-    return {**empty, "facets": facets(query, {}, tab.link), "suggestions": suggest.fields()}
+    return {**empty, "facets": facets(query, (), tab.link), "suggestions": suggest.fields()}

@@ -1,13 +1,14 @@
 """Draw the steps of a turn to scale, as rectangles of a small picture in its row.
 
 The length of the picture grows with the logarithm of the turn's duration (a minute and more fill the
-width), the steps inside it are to scale. Steps that ran at the same time are stacked.
+width), the steps inside it are to scale. Waiting for a person or the client is no part of the duration: a step
+that did nothing else has the least width. Steps that ran at the same time are stacked.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -21,7 +22,7 @@ WIDTH, HEIGHT = 160, 12
 """Pixels."""
 
 MIN_WIDTH = 2
-_MIN_OPEN_WIDTH = 8  # a step that waits or has just begun must be seen
+_MIN_OPEN_WIDTH = 8  # a step that waits, waited, or has just begun must be seen
 _GAP = 1
 _LANES = 3
 _FULL_MS, _SOFT_MS = 60_000, 500
@@ -50,7 +51,7 @@ class StepSparkline:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A step with its times, milliseconds from the turn's start."""
+    """A step with its times, milliseconds from the turn's start without waits."""
 
     step: StepMark
     start: float
@@ -59,11 +60,12 @@ class _Span:
 
 def strip(row: TurnRow, elapsed_ms: float) -> StepSparkline:
     """Draw the picture of a row; ``elapsed_ms`` is the turn's duration so far, or in all."""
-    total = max(elapsed_ms, _end_ms(row.steps), 1.0)
+    drawn_ms = _without_waits(row.steps)
+    total = max(elapsed_ms, max((drawn_ms(_end_ms(step)) for step in row.steps), default=0.0), 1.0)
     scale = _length(total) / total
     marks: list[StepRectangle] = []
     right_edge = -float(_GAP)
-    for group in _groups(_spans(_as_waiting(row), total)):
+    for group in _groups(_spans(_as_waiting(row), drawn_ms, total)):
         marks += _group_marks(group, scale, right_edge + _GAP)
         right_edge = max(mark.x + mark.width for mark in marks)
     return StepSparkline(_squeeze(marks, right_edge), label(row))
@@ -77,8 +79,20 @@ def _as_waiting(row: TurnRow) -> Sequence[StepMark]:
     return [step.model_copy(update=waiting) if step.status == "in_progress" else step for step in row.steps]
 
 
-def _end_ms(steps: Sequence[StepMark]) -> float:
-    return max((step.offset_ms + (step.duration_ms or 0) for step in steps), default=0.0)
+def _end_ms(step: StepMark) -> float:
+    return step.offset_ms + (step.duration_ms or 0) + (step.waited_ms or 0)
+
+
+def _without_waits(steps: Sequence[StepMark]) -> Callable[[float], float]:
+    """Return the function from a time since the turn's start to the same without the waits before it. What a step
+    waited lies at its end."""
+    waits: list[tuple[float, float]] = []
+    for start, end in sorted((_end_ms(step) - step.waited_ms, _end_ms(step)) for step in steps if step.waited_ms):
+        if waits and start <= waits[-1][1]:
+            waits[-1] = waits[-1][0], max(end, waits[-1][1])
+        else:
+            waits.append((start, end))
+    return lambda at_ms: at_ms - sum(min(end, at_ms) - start for start, end in waits if start < at_ms)
 
 
 def _length(total_ms: float) -> float:
@@ -87,11 +101,10 @@ def _length(total_ms: float) -> float:
     return max(MIN_WIDTH, min(WIDTH, WIDTH * share))
 
 
-def _spans(steps: Sequence[StepMark], total_ms: float) -> list[_Span]:
+def _spans(steps: Sequence[StepMark], drawn_ms: Callable[[float], float], total_ms: float) -> list[_Span]:
     """Return the steps in the order of their start; one that is still open lasts until now."""
     spans = (
-        _Span(step, step.offset_ms, total_ms if step.duration_ms is None else step.offset_ms + step.duration_ms)
-        for step in steps
+        _Span(step, drawn_ms(step.offset_ms), total_ms if _is_open(step) else drawn_ms(_end_ms(step))) for step in steps
     )
     return sorted(spans, key=lambda span: span.start)
 
@@ -139,6 +152,10 @@ def _min_width(step: StepMark) -> float:
     return MIN_WIDTH if step.duration_ms is not None else _MIN_OPEN_WIDTH
 
 
+def _is_open(step: StepMark) -> bool:
+    return step.duration_ms is None and step.waited_ms is None
+
+
 def _mark(step: StepMark, x: float, y: float, width: float, height: float) -> StepRectangle:
     status = "failed" if step.violation else step.status
     return StepRectangle(x, y, width, height, step.type, status, _title(step))
@@ -166,6 +183,8 @@ def _title(step: StepMark) -> str:
     parts = [f"{type_label(step.type)} {step.name or step.kind}".strip()]
     if step.duration_ms is not None:
         parts.append(format.duration(step.duration_ms))
+    if step.waited_ms:
+        parts.append(gettext("waited %(time)s") % {"time": format.duration(step.waited_ms)})
     if step.violation:
         parts.append(gettext("violation"))
     elif step.status != "completed":

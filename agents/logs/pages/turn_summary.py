@@ -76,12 +76,13 @@ def _reason(row: TurnRow) -> str:
 
 
 def _duration_ms(row: TurnRow, marks: Landmarks) -> float | None:
-    """Return the turn's duration: in all, so far, or until it began to wait."""
-    if row.status in LIVE:
-        return max(((marks.doubtful_since or ids.now_us()) - row.started_at) / 1000, 0.0)
-    if row.duration_ms is None and marks.waiting_since is not None:
-        return (marks.waiting_since - row.started_at) / 1000
-    return row.duration_ms
+    """Return the turn's duration without waits: in all, so far, or until it began to wait."""
+    if row.duration_ms is not None and row.status not in LIVE:
+        return row.duration_ms
+    until = marks.doubtful_since if row.status in LIVE else marks.waiting_since
+    if until is None and row.status not in LIVE:
+        return None
+    return max(((until or ids.now_us()) - row.started_at) / 1000 - (row.waited_ms or 0), 0.0)
 
 
 def turn_url(turn: TurnSnapshot) -> str:

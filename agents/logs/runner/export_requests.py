@@ -11,6 +11,7 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, NotFound
 from agents.llama_stack.wire import turn_json
+from agents.logs.schemas.sorting import NEWEST_FIRST, SortOrder, read_order
 from agents.logs.store import export
 from agents.logs.wire.export import TURN_FORMATS, RowEncoder, encoder, line, read_format, with_turn
 from agents.query import parser
@@ -30,19 +31,21 @@ class ExportRequest:
     format: str
     encoder: RowEncoder
     full_turns: bool = False
+    order: SortOrder = NEWEST_FIRST
 
 
 def read_request(actor: Actor, level: Level, params: Mapping[str, str]) -> ExportRequest:
     """Read the parameters of a request. Raises InvalidRequest with the name of the wrong one."""
     query = parser.read(params.get("q", ""), now_us=ids.now_us(), zone=params.get("tz") or "UTC", level=level)
+    order = read_order(params.get("sort", ""))
     format_, full_turns = read_format(params.get("format", "")), _flag(params, "whole")
     if format_ in TURN_FORMATS and level == "turn" and not params.get("fields"):
-        return ExportRequest(actor, query, format_, RowEncoder(b"", _no_rows), full_turns=True)
+        return ExportRequest(actor, query, format_, RowEncoder(b"", _no_rows), full_turns=True, order=order)
     if full_turns and (format_ != "jsonl" or level != "turn" or params.get("fields")):
         raise InvalidRequest("whole: only turns as jsonl, with all their fields, can be had whole.", param="whole")
     fields = [name.strip() for name in params.get("fields", "").split(",") if name.strip()]
     row_encoder = encoder(format_, level, fields, bom=_flag(params, "bom"))
-    return ExportRequest(actor, query, format_, row_encoder, full_turns)
+    return ExportRequest(actor, query, format_, row_encoder, full_turns, order)
 
 
 def _no_rows(rows: Sequence[Any]) -> bytes:
@@ -86,11 +89,10 @@ def _turn(encode: Callable[[TurnRecord], bytes], actor: Actor, row: Any) -> byte
 def sync_chunks(export_request: ExportRequest) -> Iterator[bytes]:
     """Yield the bytes of an export, without asyncio, for a command that writes a file."""
     yield export_request.encoder.head
-    after: int | None = None
+    batch = export.batch(export_request.actor, export_request.query, export_request.order)
     while True:
-        batch = export.batch(export_request.actor, export_request.query, after)
         yield from (work() for work in encoders(export_request, batch.rows))
-        if batch.after is None:
+        if batch.following is None:
             break
-        after = batch.after
+        batch = export.batch(export_request.actor, export_request.query, export_request.order, batch.following)
     yield export_request.encoder.tail()

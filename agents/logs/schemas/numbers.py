@@ -56,7 +56,8 @@ class TokenSums(WireOutput):
 
 class Stats(WireOutput):
     """Sums over rows; ``turns`` are those of sessions. ``stopped`` were cancelled or interrupted, ``live``
-    run or wait; ``failure_rate`` is that of those that ended. ``cost_usd`` sums the known costs;
+    run or wait; ``duration_ms`` is without ``waited_ms``, what they waited for a person or their client;
+    ``failure_rate`` is that of those that ended. ``cost_usd`` sums the known costs;
     ``cost_unknown`` rows have none."""
 
     count: int = 0
@@ -66,6 +67,7 @@ class Stats(WireOutput):
     live: int = 0
     failure_rate: float | None = None
     duration_ms: Percentiles = Percentiles()
+    waited_ms: Percentiles = Percentiles()
     ttft_ms: Percentiles = Percentiles()
     tokens: TokenSums = TokenSums()
     cost_usd: float | None = None

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class StepMark(WireOutput):
-    """A step in the strip of a row: ``offset_ms`` from the turn's start."""
+    """A step in the strip of a row: ``offset_ms`` from the turn's start, waits included."""
 
     id: StepKey
     type: StepType
@@ -20,6 +20,7 @@ class StepMark(WireOutput):
     status: StepStatus
     offset_ms: float
     duration_ms: float | None = None
+    waited_ms: float | None = None
     violation: bool = False
 
 
@@ -39,8 +40,9 @@ class Counts(WireOutput):
 
 
 class TurnRow(WireOutput):
-    """A turn in a list. ``undecided``: it waits for somebody to decide what became of a call whose process was
-    lost. ``caller_id`` is the turn that called it, as a sub-agent."""
+    """A turn in a list. ``duration_ms`` is without ``waited_ms``, the time that it waited for a person or its client,
+    null where it never did; ``waiting_since`` is when it began to, while it waits. ``undecided``: it waits for somebody
+    to decide what became of a call whose process was lost. ``caller_id`` is the turn that called it, as a sub-agent."""
 
     id: TurnKey
     agent_id: AgentKey | None
@@ -60,7 +62,9 @@ class TurnRow(WireOutput):
     output_preview: str
     started_at: Timestamp
     completed_at: Timestamp | None
+    waiting_since: Timestamp | None = None
     duration_ms: float | None
+    waited_ms: float | None
     ttft_ms: float | None
     usage: TokenCounts
     cost_usd: float | None
@@ -71,7 +75,9 @@ class TurnRow(WireOutput):
 
 class StepRow(WireOutput):
     """A step in a list of its own: ``input_preview`` begins what it was given (a tool's arguments, what
-    was searched), ``output_preview`` what came of it, or why it failed."""
+    was searched), ``output_preview`` what came of it, or why it failed. ``duration_ms`` is without
+    ``waited_ms``, and null for a call that did nothing but wait for a person or the client. ``answered_by`` is the user
+    or API key that answered a call, approved or refused it, or decided about it."""
 
     id: StepKey
     number: int
@@ -85,6 +91,7 @@ class StepRow(WireOutput):
     name: str
     status: StepStatus
     server_side: bool
+    answered_by: str | None = None
     violation: bool
     model: str
     finish: str | None
@@ -94,6 +101,7 @@ class StepRow(WireOutput):
     started_at: Timestamp
     completed_at: Timestamp | None
     duration_ms: float | None
+    waited_ms: float | None
     ttft_ms: float | None
     usage: TokenCounts
     cost_usd: float | None
@@ -158,13 +166,17 @@ class QueryEcho(WireOutput):
 
 class LogPage(WireOutput, Generic[T]):
     """``searched_to`` is there when letters in the middle of words were looked for and the time was over:
-    what is older has not been searched; ``last_id`` goes on there."""
+    what is older has not been searched; ``last_id`` goes on there. ``first_cursor`` and ``last_cursor`` are for
+    ``before=`` and ``after=``: in the order of an amount they hold it, so that a row that changes meanwhile is no
+    matter."""
 
     data: list[T]
     has_more: bool
     searched_to: Timestamp | None = None
     first_id: str | None
     last_id: str | None
+    first_cursor: str | None = None
+    last_cursor: str | None = None
     query: QueryEcho
 
 

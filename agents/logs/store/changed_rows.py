@@ -1,12 +1,12 @@
-"""Find the rows of a list that changed records may affect, and convert between keys and public ids."""
+"""Find the rows of a list that changed records may affect."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from agents.base import ids
 from agents.base.models.changes import ChangeKind
+from agents.logs.schemas import row_ids
 from agents.query import fields
 from agents.query.tree import LEVELS, Count, FieldTerm, Level, LevelScope, Node, Query, leaves
 from agents.record.models.choices import Api
@@ -15,31 +15,13 @@ from agents.record.models.turns import Response, Step, Turn
 Record = tuple[int, int]
 """Kind and key, as the change feed has them."""
 
-_KINDS: dict[Level, ids.Kind] = {
-    "session": ids.Kind.SESSION,
-    "turn": ids.Kind.TURN,
-    "response": ids.Kind.RESPONSE,
-    "step": ids.Kind.STEP,
-}
 STEPS = 1_000
 """Steps of a changed turn that are checked again."""
 
 
-def public(level: Level, key: int) -> str:
-    """Return the public id of a row: of a response that of OpenAI's API."""
-    return ids.openai(ids.Kind.RESPONSE, key) if level == "response" else ids.public(_KINDS[level], key)
-
-
-def key_of(level: Level, public_id: str) -> int | None:
-    """Return the key of a row's public id; None where it is none."""
-    if level == "response":
-        return ids.parse_openai(ids.Kind.RESPONSE, public_id)
-    return ids.parse(_KINDS[level], public_id)
-
-
 def name_of(row: Any, level: Level) -> str:
     """Return the public id of a row of a list."""
-    return str(row.id) if level == "response" else public(level, row.id)
+    return str(row.id) if level == "response" else row_ids.public(level, row.id)
 
 
 def kind_of(level: Level) -> int:

@@ -13,6 +13,8 @@ from typing import Any
 
 from agents.base import ids
 from agents.base.access import Action, Actor
+from agents.logs.schemas.sorting import SortOrder, SortPosition
+from agents.logs.store import numbers
 from agents.logs.store.levels import index_candidates, related_keys
 from agents.logs.store.levels.relations import MODELS, among
 from agents.logs.store.numbers.snapshot import reading
@@ -41,11 +43,6 @@ class KeyPage:
     has_newer: bool
     has_older: bool
     searched_to: int | None = None
-
-    @property
-    def searched_to_us(self) -> int | None:
-        """The timestamp of the last row searched, in microseconds; None when all were searched."""
-        return None if self.searched_to is None else ids.key_time_us(self.searched_to)
 
 
 def visible(level: Level, actor: Actor, action: Action = "read") -> Any:
@@ -167,6 +164,81 @@ def _scan(actor: Actor, query: Query, after: int | None, limit: int) -> KeyPage:
         if time.monotonic() > deadline:
             return KeyPage(keys, has_newer=after is not None, has_older=True, searched_to=low)
         end = low
+
+
+@dataclass(frozen=True, slots=True)
+class SortedPage:
+    """A page in any order; ``has_before`` and ``has_after`` say whether there are rows on either side. ``searched_to``
+    is the key where a scan stopped early."""
+
+    positions: list[SortPosition]
+    has_before: bool
+    has_after: bool
+    searched_to: int | None = None
+
+    @property
+    def keys(self) -> list[int]:
+        return [position.key for position in self.positions]
+
+    @property
+    def first(self) -> SortPosition | None:
+        """The position that the page before ends at; None where this page is empty."""
+        return self.positions[0] if self.positions else None
+
+    @property
+    def last(self) -> SortPosition | None:
+        """The position behind which the next page begins: that of the last row, or where a scan stopped."""
+        if self.searched_to is not None:
+            return SortPosition(None, self.searched_to)
+        return self.positions[-1] if self.positions else None
+
+    @property
+    def searched_to_us(self) -> int | None:
+        """The timestamp of the last row searched, in microseconds; None when all were searched."""
+        return None if self.searched_to is None else ids.key_time_us(self.searched_to)
+
+
+def sorted_page(
+    actor: Actor,
+    query: Query,
+    order: SortOrder,
+    *,
+    after: SortPosition | None = None,
+    before: SortPosition | None = None,
+    limit: int = 50,
+) -> SortedPage:
+    """Return the rows behind ``after`` in an order, or those before ``before``; without either the first. Raises
+    InvalidRequest for an amount that these rows do not have, Unavailable when it takes too long."""
+    if order.is_by_time:
+        return _page_by_time(actor, query, order, after, before, limit)
+    start, back = (after, False) if before is None else (before, True)
+    positions = numbers.sorted_positions(actor, query, order, start, back=back, limit=limit + 1)
+    more = len(positions) > limit
+    if back:
+        return SortedPage(positions[-limit:], has_before=more, has_after=True)
+    return SortedPage(positions[:limit], has_before=after is not None, has_after=more)
+
+
+def _page_by_time(
+    actor: Actor,
+    query: Query,
+    order: SortOrder,
+    after: SortPosition | None,
+    before: SortPosition | None,
+    limit: int,
+) -> SortedPage:
+    after_key = None if after is None else after.key
+    before_key = None if before is None else before.key
+    if order.descending:
+        newest = page(actor, query, after=after_key, before=before_key, limit=limit)
+        return SortedPage(_positions(newest.keys), newest.has_newer, newest.has_older, newest.searched_to)
+    # behind a row are then the newer ones
+    oldest = page(actor, query, after=before_key, before=after_key, limit=limit, oldest_first=before is None)
+    return SortedPage(_positions(oldest.keys[::-1]), oldest.has_older, oldest.has_newer)
+
+
+def _positions(keys: Sequence[int]) -> list[SortPosition]:
+    return [SortPosition(None, key) for key in keys]
 
 
 def accepted(actor: Actor, query: Query, keys: Sequence[int], turns: Sequence[int] | None = None) -> set[int]:

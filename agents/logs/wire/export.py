@@ -19,6 +19,7 @@ import msgspec
 from pydantic import BaseModel
 
 from agents.base.errors import InvalidRequest
+from agents.logs.schemas.numbers import Groups, Stats
 from agents.logs.schemas.rows import ResponseRow, SessionRow, StepRow, TurnRow
 from agents.logs.wire.formulas import is_formula
 from agents.logs.wire.parquet import ParquetWriter
@@ -164,6 +165,13 @@ def flat(row: BaseModel) -> dict[str, Any]:
         else:
             values[name] = value
     return values
+
+
+def group_table(groups: Groups) -> bytes:
+    """Encode groups as CSV: the names of their fields, then all of their numbers."""
+    names = list(flat(Stats()))
+    rows = ([*map(cell, group.labels), *_cells(flat(group.stats), names)] for group in groups.groups)
+    return _table([[*groups.by, *names], *rows])
 
 
 def _cells(values: dict[str, Any], names: Sequence[str]) -> list[Any]:

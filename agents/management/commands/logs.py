@@ -20,9 +20,9 @@ from agents.base.errors import AgentsError
 from agents.base.store import changes, keys
 from agents.base.subjects import is_installed
 from agents.logs.runner import export_requests
-from agents.logs.store import bulk, numbers, rows
+from agents.logs.schemas.sorting import SORT_FIELDS, read_order
+from agents.logs.store import bulk, listing, numbers, rows
 from agents.logs.store.bulk import BulkResult
-from agents.logs.store.listing import page
 from agents.logs.wire.export import encoder
 from agents.query.describe import describe
 from agents.query.tree import Level, Query
@@ -49,6 +49,10 @@ class Command(BaseCommand):
         parsers["list"].add_argument("--format", choices=("table", "jsonl", "csv"), default="table")
         for name in ("list", "stats", "tail"):
             parsers[name].add_argument("--json", action="store_true", help="lines of JSON")
+        for name in ("list", "export"):
+            parsers[name].add_argument(
+                "--sort", default="", help=f"by {', '.join(SORT_FIELDS)}; -cost: the dearest first"
+            )
         _add_export(parsers["export"])
         parsers["delete"].add_argument("--yes", action="store_true", help="do not ask")
         parsers["tag"].add_argument(
@@ -75,8 +79,9 @@ class Command(BaseCommand):
 
     def _list(self, options: dict[str, Any]) -> None:
         query = _query(options)
-        listed = page(keys.local(), query, limit=min(max(options["limit"], 1), 10_000))
-        self._print(query.level, rows.of(query.level, listed.keys), "jsonl" if options["json"] else options["format"])
+        order, limit = read_order(options["sort"]), min(max(options["limit"], 1), 10_000)
+        listed = listing.sorted_page(keys.local(), query, order, limit=limit).keys
+        self._print(query.level, rows.of(query.level, listed), "jsonl" if options["json"] else options["format"])
 
     def _print(self, level: Level, row_list: list[Any], form: str) -> None:
         if form == "table":
@@ -119,7 +124,9 @@ class Command(BaseCommand):
                     return
 
     def _export(self, options: dict[str, Any]) -> None:
-        params = {name: str(options[name] or "") for name in ("query", "format", "fields", "whole", "bom", "tz")}
+        params = {
+            name: str(options[name] or "") for name in ("query", "format", "fields", "whole", "bom", "tz", "sort")
+        }
         _query(options)  # says where it is wrong, with a mark under it
         request = export_requests.read_request(
             keys.local(), options["level"], {**params, "q": " ".join(options["query"])}

@@ -23,7 +23,7 @@ from tests.support.live.process import ServerProcess, eventually, running
 pytestmark = pytest.mark.server
 
 READING = ["search_log", "query_guide", "read_turn", "read_step", "compare_turns", "count_log", "list_agents"]
-ACTING = ["run_agent", "answer_calls", "cancel_turn"]
+ACTING = ["run_agent", "answer_calls", "decide_calls", "cancel_turn"]
 Connect = Callable[..., AbstractAsyncContextManager[LogClient]]
 
 KEYS = """

@@ -17,7 +17,9 @@ from pytest_django import Settings
 from agents.base.access import Actor
 from agents.base.store import changes, feed_cursor, keys
 from agents.logs.pages import logs
+from agents.record.models.turns import Turn
 from tests.conftest import Clock
+from tests.support.builders import make_response
 from tests.support.pages.logged_turns import Worked, log_turn, make_session
 
 pytestmark = pytest.mark.django_db
@@ -181,6 +183,42 @@ def test_it_offers_relative_times_fixed(client: Client, session: int, clock: Clo
     assert any(re.fullmatch(r"started:>=\d{4}-\d\d-\d\dT.*", query) for query in links(page, "href"))
 
 
+def test_relative_times_stay_so_in_filters_that_come_late(client: Client, me: Actor, session: int) -> None:
+    log_turn(me, session, "Compare", status="failed", error="504")
+    client.cookies["tz"] = "UTC"  # as a browser with JavaScript sets it: it fetches the numbers
+    page = get(client, "started:-24h")
+    [numbers_url] = re.findall(r'data-numbers="([^"]+)"', page)
+    late = page_of(client.get(unescape(numbers_url)))
+    assert "started:-24h status:failed" in links(late, "facet-pick")
+    assert 'data-state="in"' in late, "the time that was chosen is marked"
+    assert "in the last 24 hours" in words_of(page)
+    assert '<input type="hidden" name="q" value="started:-24h">' in page, "of a view that is saved"
+
+
+@pytest.mark.parametrize(
+    ("language", "labels"),
+    [
+        (
+            "de",
+            (
+                "Status: gescheitert",
+                "von Agent support",
+                "in den letzten 24 Stunden",
+                "außer: mit einem Schritt: des Tools web",
+            ),
+        ),
+        ("fr", ("statut : en échec", "de l’agent support", "dans les 24 dernières heures", "sauf : ")),
+    ],
+)
+def test_conditions_are_in_the_readers_language(
+    client: Client, session: int, language: str, labels: tuple[str, ...]
+) -> None:
+    client.cookies["language"] = language
+    page = words_of(get(client, "status:failed agent:support started:-24h -tool:web"))
+    for label in labels:
+        assert label in page
+
+
 # -------------------------------------------------------------------------------------------- facets
 
 
@@ -201,6 +239,34 @@ def test_it_takes_back_what_was_chosen(client: Client, me: Actor, session: int) 
     assert 'data-state="out"' in excluded
     assert "x" in links(chosen, 'aria-current="true"')
     assert "x" in links(excluded, "facet-pick")
+
+
+def test_a_response_that_a_limit_cut_is_incomplete_everywhere(client: Client, me: Actor) -> None:
+    whole, cut = make_response(me, said="one"), make_response(me, said="two")
+    Turn.objects.unscoped("test").filter(pk=cut.turn).update(stop_reason="out_of_tokens")
+    page = page_of(client.get("/responses/"))
+    assert rows(page) == [cut.public_id, whole.public_id]
+    assert {"status:incomplete", "status:completed"} <= set(links(page, "facet-pick"))
+    assert "completed 1 incomplete 1" in re.sub(r" Exclude \w+", "", words_of(page))
+    assert rows(page_of(client.get("/responses/?q=status:incomplete"))) == [cut.public_id]
+    assert rows(page_of(client.get("/responses/?q=status:completed"))) == [whole.public_id]
+    assert rows(page_of(client.get("/responses/?q=status:!=incomplete"))) == [whole.public_id]
+    assert "response 1" in words_of(page_of(client.get("/logs/numbers/?level=response&q=status:incomplete")))
+    assert "write is:truncated" in words_of(get(client, "status:incomplete"))
+
+
+def test_every_value_is_reached_however_many_there_are(client: Client, me: Actor, session: int) -> None:
+    log_turn(me, session, "Refund me", steps=[Worked(f"tool_{number:02}") for number in range(40)])
+    page = get(client, "refund")
+    assert "32 more" in words_of(page), "those included that are not on the page"
+    assert "refund tool:tool_39" not in links(page, "facet-pick")
+    [url] = [unescape(url) for url in re.findall(r'<a class="facet-note" href="([^"]+)"', page)]
+    everything = page_of(client.get(url))
+    assert [f"refund tool:tool_{number:02}" for number in range(40)] == links(everything, "facet-pick")
+    assert links(page_of(client.get(f"{url}&find=_39")), "facet-pick") == ["refund tool:tool_39"]
+    assert "No value has that." in words_of(page_of(client.get(f"{url}&find=zebra")))
+    assert client.get("/logs/values/?field=nothing").status_code == 400
+    assert client.get("/logs/values/?field=tool&q=status:faled").status_code == 400
 
 
 def test_it_offers_no_value_for_which_the_query_has_no_room(client: Client, me: Actor) -> None:

@@ -37,6 +37,7 @@ def row(*steps: StepMark, count: int | None = None) -> TurnRow:
         started_at=0,
         completed_at=None,
         duration_ms=None,
+        waited_ms=None,
         ttft_ms=None,
         usage=TokenCounts(),
         cost_usd=None,
@@ -50,6 +51,15 @@ def test_it_draws_steps_to_scale() -> None:
     first, second = strip(row(mark(0, 1_000), mark(1_000, 3_000)), 4_000).marks
     assert second.width == pytest.approx(3 * first.width, abs=2)
     assert (first.height, second.height) == (HEIGHT, HEIGHT)
+
+
+def test_a_wait_for_a_person_takes_no_room() -> None:
+    before, asked, after = mark(0, 1_000), mark(1_000, None, type="tool_execution", waited_ms=12 * 3_600_000.0), None
+    after = mark(12 * 3_600_000.0 + 1_000, 3_000)
+    first, wait, last = strip(row(before, asked, after), 4_000).marks
+    assert wait.width < first.width
+    assert last.width == pytest.approx(3 * first.width, rel=0.3)
+    assert "waited 12 h" in wait.title
 
 
 def test_it_makes_longer_turns_longer_up_to_its_width() -> None:

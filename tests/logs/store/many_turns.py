@@ -13,6 +13,8 @@ from agents.base.models.terms import TermKind
 from agents.base.store import changes, scopes, terms
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
+from agents.query.parser import parse
+from agents.query.tree import Query
 from agents.record.models.agents import Session
 from agents.record.models.choices import LIVE, Api, Source, StepStatus, StepType, TurnStatus
 from agents.record.models.tags import TurnTag
@@ -24,7 +26,14 @@ START_US = 1_793_664_000_000_000
 """2026-11-03, midnight in UTC."""
 DAY_US = 86_400_000_000
 SPAN_US = 4 * DAY_US
+STATES = ["rows", "sealed", "in between"]
+"""How much of the turns is sealed."""
 REASONS = ("", "end_of_turn", "out_of_tokens", "violation", "something of its own")
+
+
+def asked(text: str, level: Any = "turn") -> Query:
+    """A query, some days after the turns."""
+    return parse(text, now_us=START_US + 20 * DAY_US, level=level)
 
 
 class Many:
@@ -123,6 +132,7 @@ class Many:
             error_type_id=terms.intern(TermKind.ERROR, "timeout") if status == TurnStatus.FAILED else None,
             started_at=to_datetime(at_us),
             duration_us=self._amount(5_000_000),
+            waited_us=self._amount(90_000_000),
             ttft_us=self._amount(200_000),
             cost_nano=sum(step.cost_nano or 0 for step in steps) if priced else None,
             step_types=sum({1 << step.type for step in steps}),
@@ -162,9 +172,11 @@ class Many:
             model_id=self._term(TermKind.MODEL, "m1", "m2") if inference else None,
             status=status,
             server_side=self.chance.random() < 0.7,
+            answered_by_id=self._term(TermKind.ANSWERER, "maria", "", "") if tool else None,
             violation=type_ == StepType.SHIELD_CALL and self.chance.random() < 0.3,
             started_at=to_datetime(at_us + number * 1000),
             duration_us=self._amount(3_000_000),
+            waited_us=None if inference else self._amount(90_000_000),
             ttft_us=self._amount(200_000) if inference else None,
             input_tokens=self.chance.randrange(2000) if inference else 0,
             output_tokens=self.chance.randrange(500) if inference else 0,

@@ -88,6 +88,11 @@ def name_of_key(key: int | None) -> str:
     return str(ApiKey.objects.filter(pk=key).values_list("name", flat=True).first() or "")
 
 
+def prompts_of(turn: int) -> tuple[str, ...]:
+    numbers = TurnTag.objects.filter(turn_id=turn).values("term_id")
+    return tuple(Term.objects.filter(pk__in=numbers, kind=TermKind.PROMPT).values_list("value", flat=True))
+
+
 def turn(row: Turn) -> TurnRecord:
     body = TurnBody.objects.unscoped("test").get(pk=row.pk)
     error = ErrorInfo.model_validate_json(body.error) if body.error else None
@@ -101,6 +106,7 @@ def turn(row: Turn) -> TurnRecord:
         started_us=to_us(row.started_at),
         ended_us=to_us(row.completed_at) if row.completed_at else None,
         ttft_us=row.ttft_us,
+        waited_us=row.waited_us,
         cost_nano=row.cost_nano,
         user=str(row.end_user or ""),
         env=str(body.metadata.get("env", "")),
@@ -114,6 +120,7 @@ def turn(row: Turn) -> TurnRecord:
         input=searchable_text.of_input(body.input_messages),
         output=said,
         metadata=body.metadata,
+        prompts=prompts_of(row.pk),
         attachments=_ATTACHED.get(body.attachments, ()),
         sanitized=body.sanitized,
         caller=public("turn", call.parent_id) if call and call.parent_id else "",
@@ -168,15 +175,17 @@ def legs(row: Turn, steps: tuple[StepRecord, ...]) -> tuple[ResponseRecord, ...]
 def leg(turn: Turn, row: Response, steps: tuple[StepRecord, ...]) -> ResponseRecord:
     ended = to_us(row.completed_at) if row.completed_at else None
     started = to_us(row.created_at)
+    is_cut = turn.stop_reason in ("out_of_tokens", "max_infer_iters") and turn.leg_count == row.number
     given = {**happened(row), "duration_us": None if ended is None else ended - started}
-    cut = row.number == turn.leg_count and turn.stop_reason in ("out_of_tokens", "max_infer_iters")
+    if is_cut and row.get_status_display() == turn.get_status_display() == "completed":
+        given["status"] = "incomplete"
     return ResponseRecord(
         id=public("response", row.pk),
         **given,
         started_us=started,
         ended_us=ended,
         api=row.get_api_display(),
-        cut=cut,
+        cut=is_cut,
         steps=steps,
     )
 
@@ -194,11 +203,13 @@ def step(row: Step) -> StepRecord:
         started_us=to_us(row.started_at),
         ended_us=to_us(row.completed_at) if row.completed_at else None,
         ttft_us=row.ttft_us,
+        waited_us=row.waited_us,
         cost_nano=row.cost_nano,
         type=row.get_type_display(),
         kind=str(row.kind or ""),
         tool=str(row.tool or ""),
         server_side=row.server_side if row.tool else None,
+        answered_by=str(row.answered_by or ""),
         finish=str(row.finish or ""),
         error_type=str(row.error_type or ""),
         error_message=error.message if error else "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,14 +19,12 @@ from agents.logs.models.segments import Segment, SegmentColumn
 from agents.logs.schemas.numbers import Percentiles, Stats
 from agents.logs.store import numbers, segments
 from agents.logs.store.query import condition
-from agents.query.parser import parse
 from agents.query.tree import Query
 from agents.record.models.choices import TurnStatus
 from agents.record.models.tags import TurnTag
 from agents.record.models.turns import Step, Turn
 from agents.record.store import deletion
-from tests.logs.store.many_turns import DAY_US, START_US, Many
-from tests.support.cases import sparing
+from tests.logs.store.many_turns import DAY_US, STATES, Many, asked
 
 pytestmark = pytest.mark.django_db
 
@@ -45,6 +43,7 @@ TURN_QUERIES = [
     "-duration:>2s",
     "-cost:>$0.0001",
     "ttft:<100ms OR tokens:>1k",
+    "waited:>20s -has:cost",
     "tokens.in:100..2000",
     "started:2026-11-03..2026-11-05",
     "started:>2026-11-04 -status:completed",
@@ -91,44 +90,6 @@ STEP_QUERIES = [
 ]
 
 
-STATES = ["rows", "sealed", "in between"]
-
-
-@pytest.fixture(params=sparing(STATES, "in between"))
-def many(
-    request: pytest.FixtureRequest, admin: Actor, make_user: Callable[..., Actor], monkeypatch: pytest.MonkeyPatch
-) -> Many:
-    """Random turns of two actors: not sealed, all sealed, or sealed at random moments while some were
-    changed, deleted and came in late."""
-    monkeypatch.setattr(segments, "SMALL_TURNS", 16)
-    monkeypatch.setattr(segments, "LARGE_TURNS", 64)
-    monkeypatch.setattr(segments, "MAX_STALE_TURNS", 4)
-    made = Many(random.Random(7), [admin, make_user("ana", teams=["red"]), make_user("ben", teams=["blue"])])
-    made.add(240)
-    if request.param == "sealed":
-        segments.seal_all()
-        assert sum(Segment.objects.filter(live=True).values_list("turns", flat=True)) == 240
-    if request.param == "in between":
-        _disturb(made)
-    return made
-
-
-def _disturb(made: Many) -> None:
-    for _ in range(12):
-        upkeep: list[Callable[[], object]] = [made.change, made.delete, made.late, segments.maintain]
-        for work in made.chance.sample(upkeep, 3):
-            work()
-    made.add(20)
-    made.change()
-    made.delete()
-    made.late()
-    assert Segment.objects.filter(live=True).count() > 1
-
-
-def asked(text: str, level: Any = "turn") -> Query:
-    return parse(text, now_us=START_US + 20 * DAY_US, level=level)
-
-
 def rows_of(actor: Actor, query: Query) -> list[Any]:
     """The rows a query accepts, by the rule of the lists."""
     model: Any = {"turn": Turn, "step": Step}[query.level]
@@ -153,6 +114,7 @@ def expected(rows: list[Any]) -> dict[str, Any]:
         "stopped": labels["cancelled"] + labels["interrupted"],
         "live": labels["queued"] + labels["in_progress"] + labels["awaiting_input"],
         "duration_ms": percentiles([row.duration_us for row in rows]),
+        "waited_ms": percentiles([row.waited_us for row in rows]),
         "ttft_ms": percentiles([row.ttft_us for row in rows]),
         "input": sum(row.input_tokens for row in rows),
         "reasoning": sum(row.reasoning_tokens for row in rows),
@@ -172,7 +134,7 @@ def percentiles(values: list[int | None]) -> Percentiles:
 def told(stats: Stats) -> dict[str, Any]:
     own = stats.model_dump(include={"count", "completed", "failed", "stopped", "live", "cost_usd", "cost_unknown"})
     tokens = {"input": stats.tokens.input_tokens, "reasoning": stats.tokens.reasoning_tokens}
-    return {**own, **tokens, "duration_ms": stats.duration_ms, "ttft_ms": stats.ttft_ms}
+    return {**own, **tokens, "duration_ms": stats.duration_ms, "waited_ms": stats.waited_ms, "ttft_ms": stats.ttft_ms}
 
 
 @pytest.mark.parametrize("many", STATES, indirect=True)

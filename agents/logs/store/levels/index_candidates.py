@@ -44,6 +44,7 @@ TAG_FIELDS: dict[str, tuple[TermKind, Any]] = {
     "tag": (TermKind.TAG, lambda node: ""),
     "env": (TermKind.META, lambda node: "env="),
     "meta": (TermKind.META, shared_terms.metadata_prefix),
+    "prompt": (TermKind.PROMPT, lambda node: ""),
 }
 _INDEXED: dict[Level, frozenset[str]] = {
     "agent": frozenset({"id", "agent"}),

@@ -16,7 +16,7 @@ from agents.record.store.search import KeyRange
 
 MAX_KEYS = 2_000
 """KeyRange that are listed one by one; of more only the first and the last."""
-OTHER_TABLES = {"tag", "env", "meta", "session", "is", "attachment"}
+OTHER_TABLES = {"tag", "env", "meta", "prompt", "session", "is", "attachment"}
 """Fields whose values are in other tables; subjects add theirs."""
 
 

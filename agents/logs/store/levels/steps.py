@@ -6,10 +6,10 @@ from django.db.models import Q
 
 from agents.base.models.terms import Term, TermKind
 from agents.base.tokenizer import tokens
-from agents.logs.store.conditions import chosen, value_matches, words_match
+from agents.logs.store.conditions import chosen, interned_name, value_matches, words_match
 from agents.logs.store.levels import json_values, turns
 from agents.logs.store.levels.relations import QueryContext
-from agents.logs.store.levels.shared_terms import TermFunction, Terms, tag_term
+from agents.logs.store.levels.shared_terms import TermFunction, Terms, tag_term, without_context
 from agents.logs.store.levels.stored_terms import stored_terms
 from agents.query import fields
 from agents.query.tree import FieldTerm, Flag, SearchPhrase
@@ -97,6 +97,7 @@ TERMS: Terms = {
     "error": _problem(Q(error_type__isnull=False), typed=True),
     "args": json_values.json_term("args"),
     "result": json_values.json_term("result"),
+    "answered_by": without_context(interned_name(TermKind.ANSWERER, "answered_by")),
     "tag": tag_term(StepTag, "step_id", TermKind.TAG, lambda node: ""),
     fields.FREE_TEXT: _text,
 }

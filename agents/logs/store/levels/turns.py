@@ -172,6 +172,7 @@ TERMS: Terms = {
     "tag": tag_term(TurnTag, "turn_id", TermKind.TAG, lambda node: ""),
     "env": tag_term(TurnTag, "turn_id", TermKind.META, lambda node: "env="),
     "meta": tag_term(TurnTag, "turn_id", TermKind.META, metadata_prefix),
+    "prompt": tag_term(TurnTag, "turn_id", TermKind.PROMPT, lambda node: ""),
     "key": _key,
     "attachment": mask_term("body__attachments", {"image": 1, "document": 2}),
     "caller": _caller,

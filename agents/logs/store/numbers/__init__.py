@@ -17,6 +17,7 @@ time limit it ends with Unavailable. numpy is imported when something is first c
 ``layouts``     the columns of each table
 ``table``       columns read from the rows
 ``reading``     one snapshot, and a limit of time
+``derived``     columns that follow from stored ones
 ``chunks``      segments and tail
 ``masks``       boolean arrays: the rows of a chunk that fulfil a condition
 ``lookups``     a ``Q`` as a mask
@@ -26,7 +27,8 @@ time limit it ends with Unavailable. numpy is imported when something is first c
 ``bucketing``   rows over time
 ``summing``     sums and percentiles, in groups (``grouping``) too
 ``dimensions``  the fields and lengths of time that rows are grouped by
-``ranking``     the rows with the largest amounts
+``row_amounts`` the amounts of rows: durations, waits, tokens, costs
+``ranking``     the rows in the order of an amount
 ``sessions``    the same over sessions, which have no columns
 ``labels``      names of the numbers in columns
 ==============  ==================================================================================
@@ -43,6 +45,7 @@ from typing import TYPE_CHECKING, Literal
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
 from agents.logs.schemas.numbers import Bucket, Facet, Groups, Stats
+from agents.logs.schemas.sorting import SortOrder, SortPosition
 from agents.query.tree import Query
 
 if TYPE_CHECKING:  # what needs numpy is imported where numbers are computed
@@ -175,13 +178,31 @@ def _summed(actor: Actor, query: Query, by: Sequence[str] = (), zone: tzinfo | N
 
 
 def largest(actor: Actor, query: Query, amount: Literal["duration", "cost"], limit: int) -> list[int]:
-    """Return the keys of the turns with the largest amounts, the largest first; of equal ones the newest. Raises
-    Unavailable when it takes too long."""
-    from agents.logs.store.numbers import ranking, snapshot
+    """Return the keys of the turns with the largest amounts, the largest first; of equal ones the newest, and none
+    without an amount. Raises Unavailable when it takes too long."""
+    positions = sorted_positions(actor, query, SortOrder(amount, descending=True), limit=limit)
+    return [position.key for position in positions if position.amount is not None]
 
-    _table(query)
+
+def sorted_positions(
+    actor: Actor,
+    query: Query,
+    order: SortOrder,
+    start: SortPosition | None = None,
+    *,
+    back: bool = False,
+    limit: int = 50,
+) -> list[SortPosition]:
+    """Return the rows behind a position in the order of an amount, or with ``back`` those before it, in the order; at
+    most ``limit``, the nearest. Raises InvalidRequest for an amount that these rows do not have, Unavailable when it
+    takes too long."""
+    from agents.logs.store.numbers import ranking, row_amounts, snapshot
+
+    if not row_amounts.needs(order.field, _table(query)):
+        raise InvalidRequest(f"sort: {query.level}s have no {order.field}.", param="sort")
+    search = ranking.SortedSearch(order, start, back=back, limit=limit)
     with snapshot.reading() as deadline:
-        return ranking.largest(actor, query, amount, limit, deadline)
+        return ranking.sorted_positions(actor, query, search, deadline)
 
 
 def row_keys(actor: Actor, query: Query) -> list[int]:

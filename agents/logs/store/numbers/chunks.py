@@ -16,6 +16,7 @@ from agents.base.models.changes import Change, ChangeKind
 from agents.base.store import changes
 from agents.logs.models.segments import Segment, SegmentColumn
 from agents.logs.store.numbers.columns import Array, Coded, Column, Plain, Ragged, unpack
+from agents.logs.store.numbers.derived import DERIVED, with_sources
 from agents.logs.store.numbers.layouts import Table
 from agents.logs.store.numbers.table import read
 from agents.logs.store.segments import incomplete
@@ -34,6 +35,12 @@ class ColumnChunk:
         self._stale = stale
 
     def load(self, names: Iterable[str]) -> None:
+        requested = set(names)
+        self._load_stored(with_sources(requested - self._columns.keys()))
+        for name in DERIVED.keys() & requested - self._columns.keys():
+            self._columns[name] = DERIVED[name].derive(self._columns)
+
+    def _load_stored(self, names: Iterable[str]) -> None:
         missing = [name for name in names if name not in self._columns]
         if not missing:
             return
@@ -124,7 +131,7 @@ class TurnChunks:
                 return unsealed
             return unsealed | Q(**{f"{column}__in": changed(self.seq, high)})
 
-        return ColumnChunk(read(turns, names))
+        return ColumnChunk(read(turns, with_sources(names)))
 
     def sealed(self, segment: LiveSegment) -> ColumnChunk:
         start, end = np.searchsorted(self.stale, [segment.low, segment.high], side="right")

@@ -23,7 +23,7 @@ def _facets(table: Table) -> Mapping[str, str]:
         own = entry.counted.get(table) or entry.columns.get(table)
         if entry.facet and own:
             columns[entry.name] = f"{table}.{own}"
-        elif entry.facet and table in CHILDREN and set(entry.levels) <= set(wider):
+        elif entry.facet and table in CHILDREN and set(entry.levels) <= set(wider) and "turn" in entry.columns:
             columns[entry.name] = f"turn.{entry.columns['turn']}"
     return columns
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from django.db.models import Q
 
 from agents.base.models.terms import Term, TermKind
 from agents.logs.schemas.numbers import Facet, FacetValue
@@ -28,6 +29,7 @@ class FacetCounter:
         self._limit = limit
         self._counts: dict[str, Counts] = {field: Counter() for field in by}
         self._totals: Counter[str] = Counter()
+        self._listed: dict[str, Array] = {}
         self.needs = {*self._columns.values(), *([f"{table}.turn"] if table in CHILDREN else [])}
 
     def add(self, matched: MatchedChunk) -> None:
@@ -35,16 +37,31 @@ class FacetCounter:
             rows = matched.rows(without=field)
             if rows is not None:
                 self._totals[field] += matched.size(rows)
-                _add(self._counts[field], matched, column, rows)
+                _add(self._counts[field], matched, column, rows, self._terms(field))
+
+    def _terms(self, field: str) -> Array | None:
+        """Return the keys of the interned strings that are counted of a field; None for all."""
+        if field in LISTED_TERMS and field not in self._listed:
+            keys = Term.objects.filter(LISTED_TERMS[field]).values_list("pk", flat=True)
+            self._listed[field] = np.array(list(keys), dtype=np.int64)
+        return self._listed.get(field)
 
     def facets(self) -> list[Facet]:
         """Return the facets in the order of the fields."""
         return [_facet(field, counts, self._totals[field], self._limit) for field, counts in self._counts.items()]
 
 
-def _add(counts: Counts, matched: MatchedChunk, name: str, rows: Rows) -> None:
+LISTED_TERMS: Mapping[str, Q] = {
+    "tag": Q(kind=int(TermKind.TAG)),
+    "prompt": Q(kind=int(TermKind.PROMPT), value__contains="@"),
+}
+"""Of fields whose values are interned strings among those of other fields, the ones that are counted: a prompt has one
+for its id as well, whatever the version."""
+
+
+def _add(counts: Counts, matched: MatchedChunk, name: str, rows: Rows, listed: Array | None) -> None:
     if name in RAGGED:
-        _add_ragged(counts, matched, name, rows)
+        _add_ragged(counts, matched, name, rows, listed)
         return
     column = matched.column(name, rows)
     assert isinstance(column, Coded)
@@ -70,14 +87,14 @@ def _add_bits(counts: Counts, masks: Array, row_counts: Array) -> None:
             counts[NULL] += count
 
 
-def _add_ragged(counts: Counts, matched: MatchedChunk, name: str, rows: Rows) -> None:
+def _add_ragged(counts: Counts, matched: MatchedChunk, name: str, rows: Rows, listed: Array | None) -> None:
     column = matched.chunk.ragged(name)
     chosen = np.zeros(len(column.counts), dtype=bool)
     chosen[rows] = True
     owners, codes = column.rows, column.codes
-    if name == "turn.terms":
-        tags = np.isin(column.values, list(Term.objects.filter(kind=int(TermKind.TAG)).values_list("pk", flat=True)))
-        owners, codes = owners[tags[codes]], codes[tags[codes]]
+    if listed is not None:
+        counted = np.isin(column.values, listed)
+        owners, codes = owners[counted[codes]], codes[counted[codes]]
     selected = chosen[owners]
     _add_counts(counts, column.values, np.bincount(codes[selected], minlength=len(column.values)))
     chosen[owners] = False

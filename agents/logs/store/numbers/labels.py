@@ -11,6 +11,7 @@ from agents.base.store import terms
 from agents.logs.store.levels.stored_terms import labels_of, stored_column
 from agents.record.catalogue import CATALOGUE
 from agents.record.models.agents import Agent, Session
+from agents.record.models.choices import RESPONSE_STATUSES
 
 Names = dict[int, tuple[str, str]]
 """By number: the value behind a query's colon, and the label."""
@@ -25,6 +26,8 @@ def names(field: str, numbers: Iterable[int]) -> Names:
 
 def _choices(field: str) -> dict[int, str]:
     """Return the labels of a field's numbers, where its column has choices; else they are interned texts."""
+    if field == "status":
+        return dict(RESPONSE_STATUSES)
     columns = [stored_column(level, column) for level, column in CATALOGUE[field].columns.items()]
     return labels_of(columns[0]) if columns else {}
 

@@ -14,13 +14,14 @@ import numpy as np
 from django.db.models import Q
 
 from agents.base.access import Actor, readable_scopes
+from agents.logs.store.conditions import value_matches
 from agents.logs.store.numbers.layouts import CHILDREN, LAYOUTS, Table
 from agents.logs.store.numbers.lookups import Lookups, NotColumns, sorted_keys
-from agents.logs.store.numbers.masks import AllOf, AnyOf, ByKeys, Complement, FromTurn, Mask, TurnsWith
+from agents.logs.store.numbers.masks import AllOf, AnyOf, ByKeys, ColumnCheck, Complement, FromTurn, Mask, TurnsWith
 from agents.logs.store.query import condition
 from agents.query import fields, tree
 from agents.query.tree import Query
-from agents.record.models.choices import Api
+from agents.record.models.choices import RESPONSE_STATUSES, Api
 
 
 class MaskPlan:
@@ -64,6 +65,8 @@ class MaskPlan:
 
     def _leaf(self, node: tree.FieldTerm | tree.FreeText, table: Table, field: str) -> Mask:
         """Return the mask of a term; one on another table is evaluated there, if that table has columns."""
+        if table == "response" and isinstance(node, tree.FieldTerm) and node.field == "status":
+            return _response_status(node)
         condition = self._condition(node, table)
         with suppress(NotColumns):
             return Lookups(table).mask(condition)
@@ -85,6 +88,12 @@ class MaskPlan:
         model: Any = LAYOUTS[table].model
         rows = model.objects.unscoped("masked by who may see").filter(condition)
         return ByKeys(table, sorted_keys(rows.values_list("pk", flat=True)))
+
+
+def _response_status(node: tree.FieldTerm) -> Mask:
+    numbers = [number for number, label in RESPONSE_STATUSES if value_matches(node.value, label)]
+    is_negated = node.op == "!="
+    return ColumnCheck("response.outcome", lambda values: np.isin(values, numbers, invert=is_negated))
 
 
 # -------------------------------------------------------------------------------------- who may see

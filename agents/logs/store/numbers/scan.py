@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias, cast
 import numpy as np
 
 from agents.base.access import Actor
-from agents.logs.store.numbers.chunks import ColumnChunk, TurnChunks
+from agents.logs.store.numbers.chunks import ColumnBounds, ColumnChunk, TurnChunks
 from agents.logs.store.numbers.columns import Array, Coded, Column, Ragged
 from agents.logs.store.numbers.layouts import Table
 from agents.logs.store.numbers.masks import AllOf, Mask
@@ -30,6 +30,20 @@ def open_scan(actor: Actor, query: Query, deadline: Deadline) -> Scan:
     return (SessionScan if query.level == "session" else Scan)(actor, query, deadline)
 
 
+class SegmentRanks(Protocol):
+    """Says in which order segments are worth a look, and when no other is."""
+
+    @property
+    def needs(self) -> Set[str]:
+        """The columns whose bounds it reads."""
+
+    def lowest(self, bounds: ColumnBounds) -> int:
+        """Return the rank of a segment with these bounds: the lowest comes first."""
+
+    def may_improve(self, lowest: int) -> bool:
+        """Whether a segment of this rank is still worth a look."""
+
+
 class Scan:
     """One pass over the turns, or what is below them, that an actor may see and a query accepts."""
 
@@ -40,17 +54,28 @@ class Scan:
         plan = MaskPlan(actor, query, self.table)
         self._visible, self._conditions = plan.seen, plan.conditions
 
-    def over(self, names: Iterable[str], without: Iterable[str] = ()) -> Iterator[MatchedChunk]:
-        """Yield the chunks in which some row may match, with these columns loaded. ``without`` are
-        the fields whose conditions the caller may leave out."""
+    def over(
+        self, names: Iterable[str], without: Iterable[str] = (), best_first: SegmentRanks | None = None
+    ) -> Iterator[MatchedChunk]:
+        """Yield the chunks in which some row may match, with these columns loaded. ``without`` are the fields whose
+        conditions the caller may leave out; with ``best_first`` sealed chunks come in that order, until none may hold
+        what it looks for."""
         excluded = set(without)
         fixed = [mask for node, mask in self._conditions if not constrains(node, excluded)]
         need = frozenset({f"{self.table}.status"}).union(self._visible.needs, *(m.needs for _, m in self._conditions))
-        bounds = self._store.bounds(frozenset().union(*(mask.needs for mask in fixed))) if fixed else {}
+        bounded = frozenset().union(*(mask.needs for mask in fixed), best_first.needs if best_first else ())
+        bounds = self._store.bounds(bounded) if bounded else {}
         columns = frozenset(names)
-        for segment in self._store.segments:
-            if all(mask.may(bounds.get(segment.pk, {})) for mask in fixed):
-                yield self._matched(self._store.sealed(segment), need, columns)
+        segments = [
+            segment for segment in self._store.segments if all(mask.may(bounds.get(segment.pk, {})) for mask in fixed)
+        ]
+        if best_first:
+            lowest = {segment.pk: best_first.lowest(bounds.get(segment.pk, {})) for segment in segments}
+            segments.sort(key=lambda segment: lowest[segment.pk])
+        for segment in segments:
+            if best_first and not best_first.may_improve(lowest[segment.pk]):
+                break
+            yield self._matched(self._store.sealed(segment), need, columns)
         yield self._matched(self._store.tail(need | columns), need, columns)
 
     def _matched(self, chunk: ColumnChunk, need: frozenset[str], columns: frozenset[str]) -> MatchedChunk:

@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 
 from agents.base.access import Actor
 from agents.logs.store.numbers.chunks import ColumnChunk
-from agents.logs.store.numbers.scan import MatchedChunk, Rows, Scan, constrains
+from agents.logs.store.numbers.scan import MatchedChunk, Rows, Scan, SegmentRanks, constrains
 from agents.logs.store.numbers.snapshot import Deadline
 from agents.logs.store.numbers.table import columns
 from agents.logs.store.query import condition
@@ -30,7 +30,9 @@ class SessionScan(Scan):
         self._query = query
         self._deadline = deadline
 
-    def over(self, names: Iterable[str], without: Iterable[str] = ()) -> Iterator[MatchedChunk]:
+    def over(
+        self, names: Iterable[str], without: Iterable[str] = (), best_first: SegmentRanks | None = None
+    ) -> Iterator[MatchedChunk]:
         yield _SessionChunk(self._actor, self._query, self._deadline, sorted({*names, "session.status"}))
 
 

@@ -9,6 +9,7 @@ from datetime import tzinfo
 import numpy as np
 
 from agents.logs.schemas.numbers import Groups, Percentiles, Stats, TokenSums
+from agents.logs.store.numbers import row_amounts
 from agents.logs.store.numbers.bucketing import OUTCOME_OF_STATUS, OUTCOMES
 from agents.logs.store.numbers.columns import NULL, Array
 from agents.logs.store.numbers.grouping import Grouping, labelled_groups
@@ -19,16 +20,22 @@ from agents.record.models.choices import StepStatus, StepType
 TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
 COUNTS = {"steps": "step_count", "tools": "tool_count", "errors": "error_count", "violations": "violation_count"}
 SUMS = ("count", *OUTCOMES, *TOKENS, "cost_nano", "cost_unknown", "cost_known", *COUNTS, "turns")
+_TIMES = ("duration", "waited", "ttft")
 QUANTILES = (0.50, 0.95, 0.99)
 
 
 @dataclass(slots=True)
 class _Sums:
-    """One row of `SUMS` for each group, and all its durations and times to the first token."""
+    """One row of `SUMS` for each group, and all its durations, waits and times to the first token."""
 
     table: Array = field(default_factory=lambda: np.zeros((16, len(SUMS)), dtype=np.int64))
     durations: list[tuple[Array, Array]] = field(default_factory=list)
+    waits: list[tuple[Array, Array]] = field(default_factory=list)
     ttfts: list[tuple[Array, Array]] = field(default_factory=list)
+
+    @property
+    def times(self) -> tuple[list[tuple[Array, Array]], ...]:
+        return self.durations, self.waits, self.ttfts
 
     def add(self, groups: Array, amounts: dict[str, Array], numbers: Array) -> None:
         """Add amounts of rows; ``groups`` are the indices of the rows' groups in ``numbers``, the group numbers
@@ -57,17 +64,15 @@ class StatsCounter:
             return
         indices, numbers = self._grouping.assign(matched, rows)
         self._sums.add(indices, _amounts(matched, rows), numbers)
-        for values, parts in (
-            (_duration(matched, rows), self._sums.durations),
-            (_time("ttft_us", matched, rows), self._sums.ttfts),
-        ):
+        for name, parts in zip(_TIMES, self._sums.times, strict=True):
+            values = row_amounts.of(name, matched, rows)
             present = values != NULL
             parts.append((numbers[indices[present]].astype(np.uint32), values[present]))
 
     def stats(self) -> Stats:
         """Return the statistics of all rows, where there are no groups."""
-        durations, ttfts = (_concatenated(parts)[1] for parts in (self._sums.durations, self._sums.ttfts))
-        return _stats(self._sums.table[0], _percentiles(durations), _percentiles(ttfts))
+        times = (_percentiles(_concatenated(parts)[1]) for parts in self._sums.times)
+        return _stats(self._sums.table[0], *times)
 
     def groups(self, limit: int) -> Groups:
         """Return the groups with the most rows; times in their order."""
@@ -95,18 +100,17 @@ class StatsCounter:
         return len(self._grouping.numbers)
 
     def _stats_of(self, selected: Sequence[int]) -> list[Stats]:
-        durations, ttfts = (_split(parts, self._count, selected) for parts in (self._sums.durations, self._sums.ttfts))
+        times = [_split(parts, self._count, selected) for parts in self._sums.times]
         return [
-            _stats(self._sums.table[number], _percentiles(durations[number]), _percentiles(ttfts[number]))
-            for number in selected
+            _stats(self._sums.table[number], *(_percentiles(values[number]) for values in times)) for number in selected
         ]
 
 
 def _needs(table: Table) -> set[str]:
     own = LAYOUTS[table]
-    names = {"status", *TOKENS, "cost_nano", "duration_us", "ttft_us", *COUNTS.values(), "type", "violation"}
-    times = {"created_at", "completed_at"} if table == "response" else {"turn_count"}
-    return {f"{table}.{name}" for name in names | times if name in own}
+    names = {"status", *TOKENS, "cost_nano", *COUNTS.values(), "type", "violation", "turn_count"}
+    times = frozenset[str]().union(*(row_amounts.needs(name, table) for name in _TIMES))
+    return {f"{table}.{name}" for name in names if name in own} | times
 
 
 def _amounts(matched: MatchedChunk, rows: Rows) -> dict[str, Array]:
@@ -142,20 +146,6 @@ def _step_amounts(matched: MatchedChunk, rows: Rows, status: Array) -> dict[str,
     }
 
 
-def _duration(matched: MatchedChunk, rows: Rows) -> Array:
-    if matched.table != "response":
-        return _time("duration_us", matched, rows)
-    ended = matched.ints("response.completed_at", rows)
-    return np.where(ended == NULL, NULL, ended - matched.ints("response.created_at", rows))
-
-
-def _time(name: str, matched: MatchedChunk, rows: Rows) -> Array:
-    """Return a duration of each row, `NULL` where the table has no such column."""
-    if name in LAYOUTS[matched.table]:
-        return matched.ints(f"{matched.table}.{name}", rows)
-    return np.full(matched.size(rows), NULL)
-
-
 # ---------------------------------------------------------------------------------------------- results
 
 
@@ -185,7 +175,7 @@ def _percentiles(values: Array) -> Percentiles:
     return Percentiles(count=len(values), p50=quantiles[0], p95=quantiles[1], p99=quantiles[2])
 
 
-def _stats(row: Array, duration: Percentiles, ttft: Percentiles) -> Stats:
+def _stats(row: Array, duration: Percentiles, waited: Percentiles, ttft: Percentiles) -> Stats:
     sums = dict(zip(SUMS, row.tolist(), strict=True))
     ended = sums["completed"] + sums["failed"] + sums["stopped"]
     priced = sums.pop("cost_known")
@@ -194,6 +184,7 @@ def _stats(row: Array, duration: Percentiles, ttft: Percentiles) -> Stats:
         **sums,
         failure_rate=sums["failed"] / ended if ended else None,
         duration_ms=duration,
+        waited_ms=waited,
         ttft_ms=ttft,
         tokens=TokenSums(**tokens, total_tokens=tokens["input_tokens"] + tokens["output_tokens"]),
         cost_usd=sums["cost_nano"] / 1e9 if priced else None,

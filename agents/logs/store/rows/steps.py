@@ -35,9 +35,11 @@ _COLUMNS = (
     "violation",
     "model_id",
     "finish_id",
+    "answered_by_id",
     "started_at",
     "completed_at",
     "duration_us",
+    "waited_us",
     "ttft_us",
     "cost_nano",
     "input_tokens",
@@ -71,15 +73,15 @@ def _context(keys: Sequence[int], steps: list[tuple[Any, ...]]) -> _Context:
     return _Context(
         sessions=dict(sessions.values_list("pk", "name")),
         agents={key: name or model for key, name, model in agents.values_list("pk", "name", "model")},
-        texts=terms.texts({number for row in steps for number in (row[6], row[11], row[12])}),
+        texts=terms.texts({number for row in steps for number in (row[6], *row[11:14])}),
         details={key: (large_values.outline(kind, body).body, error) for key, kind, body, error in details},
         tags=tags_of(StepTag, "step_id", keys),
     )
 
 
 def _row(row: tuple[Any, ...], context: _Context) -> StepRow:
-    key, turn, session, agent, number, type_, kind, name, status, server_side, violation, model, finish = row[:13]
-    started, completed, duration, ttft, cost, *tokens = row[13:]
+    key, turn, session, agent, number, type_, kind, name, status, server_side, violation, model = row[:12]
+    finish, answerer, started, completed, duration, waited, ttft, cost, *tokens = row[12:]
     detail, error = context.details.get(key, (b"", ""))
     failure = ErrorInfo.model_validate_json(error) if error else None
     input_text, output_text = _previews(StepType(type_), detail)
@@ -96,6 +98,7 @@ def _row(row: tuple[Any, ...], context: _Context) -> StepRow:
         name=name,
         status=StepStatus(status).label,
         server_side=server_side,
+        answered_by=context.texts[answerer] or None,
         violation=violation,
         model=context.texts[model],
         finish=context.texts[finish] or None,
@@ -105,6 +108,7 @@ def _row(row: tuple[Any, ...], context: _Context) -> StepRow:
         started_at=to_us(started),
         completed_at=us_or_none(completed),
         duration_ms=cells.milliseconds(duration),
+        waited_ms=cells.milliseconds(waited),
         ttft_ms=cells.milliseconds(ttft),
         usage=cells.tokens(*tokens),
         cost_usd=cells.dollars(cost),

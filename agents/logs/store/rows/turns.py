@@ -31,7 +31,9 @@ _TURN = (
     "error_type_id",
     "started_at",
     "completed_at",
+    "waiting_at",
     "duration_us",
+    "waited_us",
     "ttft_us",
     "input_tokens",
     "output_tokens",
@@ -94,17 +96,27 @@ def _steps(keys: Sequence[int]) -> dict[int, list[tuple[Any, ...]]]:
         .order_by("turn_id", "number")
     )
     by_turn: dict[int, list[tuple[Any, ...]]] = {}
-    columns = ("turn_id", "pk", "type", "name", "status", "started_at", "duration_us", "kind_id", "violation")
+    columns = (
+        "turn_id",
+        "pk",
+        "type",
+        "name",
+        "status",
+        "started_at",
+        "duration_us",
+        "waited_us",
+        "kind_id",
+        "violation",
+    )
     for row in rows.values_list(*columns):
         by_turn.setdefault(row[0], []).append(row)
     return by_turn
 
 
 def _row(row: tuple[Any, ...], context: _Context) -> TurnRow:
-    key, agent, session, status, stop_reason, source, api, model, user, error, started, completed = row[:12]
-    duration, ttft, input_tokens, output_tokens, cached, reasoning, cost, steps, tools, errors, violations, doubt = row[
-        12:
-    ]
+    key, agent, session, status, stop_reason, source, api, model, user, error, started, completed, waiting = row[:13]
+    duration, waited, ttft, input_tokens, output_tokens, cached, reasoning, cost = row[13:21]
+    steps, tools, errors, violations, doubt = row[21:]
     input_preview, output_preview, error_json = context.bodies.get(key, ("", "", ""))
     start = to_us(started)
     return TurnRow(
@@ -126,7 +138,9 @@ def _row(row: tuple[Any, ...], context: _Context) -> TurnRow:
         output_preview=output_preview,
         started_at=start,
         completed_at=us_or_none(completed),
+        waiting_since=us_or_none(waiting),
         duration_ms=cells.milliseconds(duration),
+        waited_ms=cells.milliseconds(waited),
         ttft_ms=cells.milliseconds(ttft),
         usage=cells.tokens(input_tokens, output_tokens, cached, reasoning),
         cost_usd=cells.dollars(cost),
@@ -137,7 +151,7 @@ def _row(row: tuple[Any, ...], context: _Context) -> TurnRow:
 
 
 def _mark(row: tuple[Any, ...], turn_start: int) -> StepMark:
-    _, key, type_, name, status, started, duration, kind, violation = row
+    _, key, type_, name, status, started, duration, waited, kind, violation = row
     return StepMark(
         id=key,
         type=StepType(type_).label,
@@ -146,5 +160,6 @@ def _mark(row: tuple[Any, ...], turn_start: int) -> StepMark:
         status=StepStatus(status).label,
         offset_ms=max(to_us(started) - turn_start, 0) / 1000,
         duration_ms=cells.milliseconds(duration),
+        waited_ms=cells.milliseconds(waited),
         violation=violation,
     )
