@@ -28,7 +28,7 @@ from agents.uikit import format, json_view, sources
 from agents.uikit.access import PageRequest, page
 from agents.uikit.http_responses import turn_reply
 from agents.uikit.kept_numbers import come_later, url_with_numbers
-from agents.uikit.links import at, base_url
+from agents.uikit.links import at, base_url, url_for
 
 PAGE_SIZE = 50
 
@@ -45,8 +45,9 @@ def agent_list(request: PageRequest) -> HttpResponse:
         **_table(request, records, uncounted if later else agent_health.kept_health(request, records)),
         "ready": not later,
         "can_manage": "manage" in request.actor.actions,
+        "form_open": "new" in request.GET,
         "base_url": base_url(request),
-        "models": sorted({*agents.models(request.actor), "demo"}),
+        "models": sorted({*agents.models(request.actor), "scripted/demo"}),
         "periods": periods.choices(at("/agents/"), period.name),
         "numbers_url": at(f"/agents/numbers/?{urlencode({'start': start, 'period': period.name})}"),
         **_paging(start, more),
@@ -73,9 +74,10 @@ def _table(request: PageRequest, records: list[AgentRecord], counted: Mapping[st
 
 
 @page("manage")
-@require_POST
 def create_agent(request: PageRequest) -> HttpResponse:
-    """Create an agent from a form; the API and the admin have its other settings."""
+    """Create an agent from a form; the API and the admin have its other settings. Looked at, it is the form."""
+    if request.method != "POST":
+        return redirect(f"{url_for('agents')}?new=1")
     values = {name: request.POST.get(name, "").strip() for name in ("name", "model", "instructions")}
     try:
         config = AgentConfig.model_validate({**values, "name": values["name"] or None})

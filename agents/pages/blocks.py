@@ -6,9 +6,10 @@ a page shows. A block that is cut has its full size and a link to the full text.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Literal
 
@@ -26,6 +27,9 @@ MAX_INLINE_PICTURE_CHARS = 1_500_000
 """Characters of base64 of an image that is embedded in the page."""
 MAX_PICTURE_CHARS = 40_000_000
 """Characters of base64 of an image that is shown at all."""
+
+FOLDED_LINES, FOLDED_CHARS = 20, 1_600
+"""Lines and characters of what was asked that are shown before the rest is unfolded."""
 
 _FENCES = re.compile("`+")
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]++={0,2}\s*")
@@ -47,7 +51,7 @@ class NamedText:
 @dataclass(frozen=True, slots=True)
 class Block:
     """A text or image as a page shows it. ``cut`` is the full size where this is only the beginning, ``source`` the
-    URL of an image or link."""
+    URL of an image or link. ``rest`` is the part of a long text that is folded, ``rest_size`` the size of all of it."""
 
     name: str
     style: Style
@@ -55,6 +59,8 @@ class Block:
     cut: str = ""
     source: str = ""
     label: str = ""
+    rest: SafeString | None = None
+    rest_size: str = ""
 
 
 def step_text(
@@ -97,6 +103,28 @@ def plain_block(value: NamedText) -> Block:
     """A block of a text as it was typed, or as far as it has been streamed."""
     start, cut = _beginning(value)
     return Block(value.name, "typed", json_view.show_control_chars(escape(start)), cut)
+
+
+def asked_block(value: NamedText) -> Block:
+    """A block of what somebody asked, as it was typed: a long one is folded, a large one ends where it would be."""
+    block, text = plain_block(value), value.text
+    end = _fold_end(text)
+    if end is None:
+        return block
+    start, rest = (json_view.show_control_chars(escape(part)) for part in (text[:end], text[end:].removeprefix("\n")))
+    if block.cut:
+        return replace(block, html=start)
+    return replace(block, html=start, rest=rest, rest_size=json_view.byte_size(len(text.encode(errors="replace"))))
+
+
+def _fold_end(text: str) -> int | None:
+    """Where the part of a long text ends that is always shown: at the end of a line, or of a word."""
+    lines = list(itertools.islice(re.finditer("\n", text), FOLDED_LINES))
+    end = lines[-1].start() if len(lines) == FOLDED_LINES else len(text)
+    if end > FOLDED_CHARS:
+        end = max(text.rfind("\n", 0, FOLDED_CHARS), text.rfind(" ", 0, FOLDED_CHARS), FOLDED_CHARS // 2)
+    rest = text[end:]
+    return end if len(rest) > FOLDED_CHARS // 4 or rest.count("\n") > FOLDED_LINES // 4 else None
 
 
 def _beginning(value: NamedText) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from agents.pages import curl, openai_code, response_requests
+from agents.pages import curl, llama_stack_code, openai_code, response_requests
 from agents.pages.curl import CurlTarget
 from agents.record.schemas.content import ToolCall
 from agents.record.schemas.turns import TurnSnapshot
@@ -31,9 +31,12 @@ class CodeSample:
 def agent_samples(target: CurlTarget, turn: TurnSnapshot, stored: TurnTarget, name: str) -> list[CodeSample]:
     """Samples of a turn of the Agents API; ``name`` is its session's name."""
     messages, settings = json.loads(turn.input_messages), json.loads(stored.request or "{}")
+    again, more = _("Ask the same in a new session"), _("Say more in this session")
     samples = [
-        CodeSample(_("Say more in this session"), "curl", curl.continue_session(target)),
-        CodeSample(_("Ask the same in a new session"), "curl", curl.create_again(target, messages, settings, name)),
+        CodeSample(again, "Python", llama_stack_code.create_again(target, messages, settings, name)),
+        CodeSample(again, "curl", curl.create_again(target, messages, settings, name)),
+        CodeSample(more, "Python", llama_stack_code.continue_session(target)),
+        CodeSample(more, "curl", curl.continue_session(target)),
     ]
     return [sample for sample in samples if sample.code]
 

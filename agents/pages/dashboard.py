@@ -32,6 +32,7 @@ from agents.pages.periods import MetricsQuery, TimePeriod
 from agents.uikit.access import PageRequest, page
 from agents.uikit.kept_numbers import come_later, kept_numbers, url_with_numbers
 from agents.uikit.links import at, base_url
+from agents.uikit.navigation import waiting_badge
 
 MAX_LIVE_TURNS = 5
 """Turns shown of those that run, and of those that wait."""
@@ -67,7 +68,9 @@ def dashboard_parts(request: PageRequest) -> HttpResponse:
     context: dict[str, Any] = {"now": _now(request.actor), "ready": True, "numbers": False}
     if request.GET.get("only") != "now":
         context |= {"numbers": True, **_kept_metrics(request, _read_params(request))}
-    return render(request, "pages/_dashboard_parts.html", context)
+    answer = render(request, "pages/_dashboard_parts.html", context)
+    answer.write(waiting_badge(request.actor))
+    return answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_noop
 from agents.base import ids
 from agents.base.access import Actor
 from agents.logs.pages import turn_summary
+from agents.logs.pages.row_snippets import RowSnippet
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import adjacent_turns
 from agents.logs.store.adjacent_turns import DurationRank
@@ -25,6 +26,7 @@ from agents.pages import (
     recovery,
     step_cards,
     step_details,
+    step_shares,
     timeline,
     timeline_overview,
     turn_page_data,
@@ -59,12 +61,13 @@ MIN_OVERVIEW_STEPS = 30
 @dataclass(frozen=True, slots=True)
 class CardContext:
     """What the rest of its turn says of a step: who speaks in it, the controls of its feedback, if it has any, and
-    the level of nesting. Without ``rendered`` Markdown stays as it was written. ``recovery`` is what became of the
-    turn after its process was lost, ``calls`` what it has called."""
+    the level of nesting. ``speaks_again``: so did the inference before. Without ``rendered`` Markdown stays as it was
+    written. ``recovery`` is what became of the turn after its process was lost, ``calls`` what it has called."""
 
     speaker: str
     feedback_html: str = ""
     depth: int = 0
+    speaks_again: bool = False
     rendered: bool = True
     recovery: Recovery = NOTHING_LOST
     calls: CallTree = NO_CALLS
@@ -81,9 +84,8 @@ def step_card(
     card = recovery.marked(card, step, context.recovery, is_over=turn.status in turn_summary.FINAL)
     called = called_turns.below_step(step, context.calls)
     feedback_html = context.feedback_html or hooks.empty_step_feedback(turn.session, turn.key, step.key)
-    return fragment(
-        "pages/_step.html", card=replace(card, depth=context.depth, called_html=called), judged=feedback_html
-    )
+    card = replace(card, depth=context.depth, speaks_again=context.speaks_again, called_html=called)
+    return fragment("pages/_step.html", card=card, judged=feedback_html)
 
 
 _SPEAKERS = {
@@ -110,7 +112,7 @@ def turn_message(message: StoredMessage, name: str, url: str, role: str = "") ->
         role=speaker_role,
         speaker=_speaker(speaker_role),
         blocks=[
-            *([blocks.plain_block(NamedText(f"input-{name}", text))] if text else []),
+            *([blocks.asked_block(NamedText(f"input-{name}", text))] if text else []),
             *blocks.content_pictures(message.content),
             *(turn_responses.call_block(call, number) for number, call in enumerate(message.tool_calls)),
         ],
@@ -163,8 +165,9 @@ def last_response_head(actor: Actor, turn: TurnSnapshot) -> tuple[TurnResponse, 
 
 def turn_facts(turn: TurnSnapshot, row: TurnRow, marks: Landmarks | None = None, calls: CallTree = NO_CALLS) -> str:
     """The line of facts in the header of a turn's page; ``calls`` are the turns below it."""
-    sums = called_turns.sums(row, calls)
-    return fragment("pages/_turn_facts.html", row=row, facts=turn_summary.summary(turn, row, marks), sums=sums)
+    sums, facts = called_turns.sums(row, calls), turn_summary.summary(turn, row, marks)
+    is_short = step_details.lacks_usage(turn.steps)
+    return fragment("pages/_turn_facts.html", row=row, facts=facts, sums=sums, is_short=is_short)
 
 
 def called_parts(page: TurnPageData) -> list[str]:
@@ -208,6 +211,7 @@ def turn_side(page: TurnPageData) -> str:
     return fragment(
         "pages/_turn_side.html",
         row=row,
+        is_short=step_details.lacks_usage(turn.steps),
         running=row.status in turn_summary.LIVE,
         turn_id=ids.public(ids.Kind.TURN, turn.key),
         session_id=ids.public(ids.Kind.SESSION, turn.session),
@@ -218,6 +222,7 @@ def turn_side(page: TurnPageData) -> str:
         revision_at=ids.key_time_us(target.revision) if target.revision else None,
         rank=_rank(page),
         documents=step_details.documents(target.request),
+        shares=step_shares.of_steps(turn, page.steps) if page.has_all_steps else (),
         judged=hooks.feedback_section(page.actor, RecordTarget(turn.session, turn.key)),
         about=page.about,
         with_timeline=with_timeline,
@@ -249,15 +254,22 @@ MAX_NAMED_STEPS = 8
 """Steps named in the collapsed line of a turn on its session's page."""
 
 
-def session_turn(turn: TurnSnapshot, row: TurnRow, branches_from: int | None = None, query_string: str = "") -> str:
+def session_turn(
+    turn: TurnSnapshot,
+    row: TurnRow,
+    branches_from: int | None = None,
+    query_string: str = "",
+    snippet: RowSnippet | None = None,
+) -> str:
     """Render a turn on its session's page: input, number of steps, answer. ``branches_from`` is the turn it
-    continues if that is not the previous one; ``query_string`` is appended to the link to its page."""
+    continues if that is not the previous one; ``query_string`` is appended to the link to its page. ``snippet`` is what
+    a search found in its steps."""
     answer = step_details.message(turn.output_message)
     text, cited = citations.number_citations(step_details.text_of(answer.content) if answer else "", turn.steps)
     done = Counter(name for step in turn.steps if (name := _step_name(step)))
     names = [f"{name} ×{count}" if count > 1 else name for name, count in done.items()]
     said = [
-        (_speaker(message.role), blocks.plain_block(NamedText(f"input-{n}", step_details.text_of(message.content))))
+        (_speaker(message.role), blocks.asked_block(NamedText(f"input-{n}", step_details.text_of(message.content))))
         for n, message in _input_messages(turn)
     ]
     return fragment(
@@ -270,6 +282,7 @@ def session_turn(turn: TurnSnapshot, row: TurnRow, branches_from: int | None = N
         answer=blocks.markdown_block(NamedText("answer", text, is_message=True)) if text else None,
         sources=cited,
         query_string=query_string,
+        snippet=snippet,
         count=len(turn.steps),
         names=", ".join(names[:MAX_NAMED_STEPS]) + (", …" if len(names) > MAX_NAMED_STEPS else ""),
         facts=turn_summary.summary(turn, row),
@@ -308,7 +321,7 @@ def _item_blocks(item: dict[str, Any]) -> Iterator[Block]:
     match item:
         case {"type": "message"}:
             message = turn_responses.message_of(item)
-            yield blocks.plain_block(NamedText("item", step_details.text_of(message.content)))
+            yield blocks.asked_block(NamedText("item", step_details.text_of(message.content)))
             yield from blocks.content_pictures(message.content)
         case {"type": "function_call_output", "output": str(output)}:
             yield blocks.data_block(NamedText("item", output))

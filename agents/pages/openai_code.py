@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from agents.pages.curl import MAX_BODY_CHARS, CurlTarget, post
+from agents.pages.python_code import call, opening
 
 _EXTRA_BODY_FIELDS = ("max_infer_iters", "guardrails", "presence_penalty", "frequency_penalty")
 """Our own fields, which OpenAI's client only sends as ``extra_body``."""
 _OMITTED_FIELDS = ("stream", "stream_options", "background")
-MAX_LINE_CHARS = 88
-INDENT = "    "
+_CLOSING = ("print(response.status, response.id)", "print(response.output_text)")
 
 
 def shell(target: CurlTarget, request: Mapping[str, Any]) -> str:
@@ -29,27 +29,6 @@ def python(target: CurlTarget, request: Mapping[str, Any]) -> str:
     standard = {name: value for name, value in request.items() if name not in (*_OMITTED_FIELDS, *_EXTRA_BODY_FIELDS)}
     extra = {name: request[name] for name in _EXTRA_BODY_FIELDS if name in request}
     arguments = [*standard.items(), *([("extra_body", extra)] if extra else [])]
-    lines = [f"{INDENT}{name}={_literal(value, 1)}," for name, value in arguments]
-    code = "\n".join([*_opening(target), "response = client.responses.create(", *lines, ")", *_CLOSING])
+    lines = [*opening(target, "openai", "OpenAI", "/v1"), *call("response = client.responses.create", arguments)]
+    code = "\n".join([*lines, *_CLOSING])
     return code if len(code) <= MAX_BODY_CHARS else ""
-
-
-def _opening(target: CurlTarget) -> list[str]:
-    key = 'os.environ["ASK_KEY"]' if target.with_key else '"none"'
-    imports = ["import os", "", "from openai import OpenAI"] if target.with_key else ["from openai import OpenAI"]
-    return [*imports, "", f"client = OpenAI(base_url={target.base_url + '/v1'!a}, api_key={key})"]
-
-
-_CLOSING = ("print(response.status, response.id)", "print(response.output_text)")
-
-
-def _literal(value: Any, depth: int) -> str:
-    """A JSON value as a Python literal, over several lines if one is too long."""
-    line = ascii(value)
-    if len(line) + depth * len(INDENT) <= MAX_LINE_CHARS or not isinstance(value, dict | list) or not value:
-        return line
-    inner, outer = INDENT * (depth + 1), INDENT * depth
-    if isinstance(value, dict):
-        parts = [f"{inner}{name!a}: {_literal(item, depth + 1)}," for name, item in value.items()]
-        return "\n".join(["{", *parts, outer + "}"])
-    return "\n".join(["[", *(f"{inner}{_literal(item, depth + 1)}," for item in value), outer + "]"])

@@ -4,13 +4,15 @@ counts. For all turns, or for those of an agent."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from agents.base.access import Actor
+from agents.logs.pages.facet_values import values_url
+from agents.logs.pages.lists import LIST_OF_LEVEL
 from agents.logs.schemas.numbers import Group, Stats
 from agents.logs.store import numbers
 from agents.pages.periods import MetricsQuery, TimePeriod
@@ -149,6 +151,11 @@ def _stats_by_bar(actor: Actor, base: MetricsQuery, period: TimePeriod) -> list[
     return [(low, base.during(low, high), stats.get(name, _NOTHING)) for name, low, high in period.bars]
 
 
+def _until_now(points: list[Point]) -> list[Point]:
+    """The points of a period that ends now: the last is not over."""
+    return [*points[:-1], *(replace(point, is_open=True) for point in points[-1:])]
+
+
 def _volume(bars: Sequence[BarStats], period: TimePeriod) -> Chart:
     points = [
         Point(
@@ -165,7 +172,7 @@ def _volume(bars: Sequence[BarStats], period: TimePeriod) -> Chart:
         "failed": format.count(failed),
     }
     series = [Series(name, _(title)) for name, (title, _query) in OUTCOMES.items()]
-    return charts.bars(points, series, formatter=count_label, label=label, zone=period.zone, min_step=1)
+    return charts.bars(_until_now(points), series, formatter=count_label, label=label, zone=period.zone, min_step=1)
 
 
 def _failures(bars: Sequence[BarStats], period: TimePeriod) -> Chart:
@@ -174,7 +181,9 @@ def _failures(bars: Sequence[BarStats], period: TimePeriod) -> Chart:
         for at_us, bar_query, stats in bars
     ]
     label = _("Share of turns that failed, over time, at most %(most)s") % {"most": rate_label(_maximum(points))}
-    return charts.lines(points, [Series("failed", _("failed"))], formatter=rate_label, label=label, zone=period.zone)
+    return charts.lines(
+        _until_now(points), [Series("failed", _("failed"))], formatter=rate_label, label=label, zone=period.zone
+    )
 
 
 def _durations(bars: Sequence[BarStats], period: TimePeriod) -> Chart:
@@ -186,7 +195,9 @@ def _durations(bars: Sequence[BarStats], period: TimePeriod) -> Chart:
         "most": format.duration(_maximum(points))
     }
     series = [Series(name, name) for name in ("p50", "p95", "p99")]
-    return charts.lines(points, series, formatter=duration_label, label=label, zone=period.zone, steps=charts.DURATIONS)
+    return charts.lines(
+        _until_now(points), series, formatter=duration_label, label=label, zone=period.zone, steps=charts.DURATIONS
+    )
 
 
 def _tokens(bars: Sequence[BarStats], period: TimePeriod) -> Chart:
@@ -200,7 +211,7 @@ def _tokens(bars: Sequence[BarStats], period: TimePeriod) -> Chart:
         "written": count_label(written),
     }
     series = [Series("tokens-in", _("in")), Series("tokens-out", _("out"))]
-    return charts.bars(points, series, formatter=count_label, label=label, zone=period.zone, min_step=1)
+    return charts.bars(_until_now(points), series, formatter=count_label, label=label, zone=period.zone, min_step=1)
 
 
 def _costs(
@@ -224,7 +235,7 @@ def _costs(
     label = _("Cost over time by model: %(total)s") % {
         "total": format.cost(sum(stats.cost_nano for _at_us, _bar_query, stats in bars) / 1e9)
     }
-    return charts.bars(points, series, formatter=cost_label, label=label, zone=period.zone)
+    return charts.bars(_until_now(points), series, formatter=cost_label, label=label, zone=period.zone)
 
 
 def _cost_point(
@@ -293,13 +304,15 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class TopTable:
-    """A table of the top values of the field ``name``; ``more`` counts the rows that are not shown."""
+    """A table of the top values of the field ``name``; ``more`` counts the rows that are not shown, and ``all_url``
+    leads to all of them."""
 
     name: str
     title: str
     rows: tuple[TableRow, ...]
     more: int
     none: str
+    all_url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +341,8 @@ def top_table(name: str, groups: Sequence[Group], query: MetricsQuery, sort: str
     rows = tuple(
         _table_row(name, group, query, amount(group.stats), maximum, labels.absent) for group in ordered[:MAX_ROWS]
     )
-    return TopTable(name, labels.title, rows, len(ordered) - len(rows), labels.none)
+    all_url = values_url(LIST_OF_LEVEL[query.level], name, query.text)
+    return TopTable(name, labels.title, rows, len(ordered) - len(rows), labels.none, all_url)
 
 
 def _table_row(name: str, group: Group, query: MetricsQuery, amount: float, maximum: float, absent: str) -> TableRow:

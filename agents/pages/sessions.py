@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,27 +15,31 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import NotFound
 from agents.base.store import feed_cursor as places
-from agents.base.tokenizer import tokens
+from agents.logs.pages import row_snippets
 from agents.logs.pages.lists import LOGS
+from agents.logs.pages.row_snippets import RowSnippet
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import listing, turn_log
 from agents.logs.store.turn_log import TurnRowPage
 from agents.pages import called_turns, fragments, session_metrics, turn_actions, turn_search
 from agents.query.parser import parse
-from agents.query.tree import FreeText, Query, SearchPhrase, all_of, conjuncts
+from agents.query.tree import FreeText, Node, Query, SearchPhrase, all_of, any_of, conjuncts
 from agents.query.writer import tree_text
 from agents.record.models.choices import Api
+from agents.record.schemas.turns import TurnSnapshot
 from agents.record.store import agents, read_turns, session_order, sessions
 from agents.record.store.agents import AgentRecord
 from agents.record.store.sessions import SessionRecord
 from agents.responses.store import conversations
 from agents.uikit.access import PageRequest, page
-from agents.uikit.highlight import Phrase
+from agents.uikit.highlight import Phrase, phrase_of
 from agents.uikit.http_responses import turn_reply
 from agents.uikit.links import at
 
 PAGE_SIZE = 30
 """Turns on one page of a session."""
+PANEL_TURNS = 10
+"""Turns in the side panel of a list."""
 MAX_HITS = 1000
 """Matching turns are counted up to this number."""
 
@@ -46,7 +50,7 @@ def session_page(request: PageRequest, session_id: str) -> HttpResponse:
     cursor = places.newest(request.actor)
     session = sessions.get(request.actor, sessions.key_of(session_id))
     agent = agent_of(request.actor, session.agent)
-    search = _search(request)
+    search = _search(request, session)
     turn_page = _turns(request, session, search)
     can_run = "run" in request.actor.actions and not session.is_external
     context = {
@@ -74,13 +78,34 @@ def session_page(request: PageRequest, session_id: str) -> HttpResponse:
 def session_parts(request: PageRequest, session_id: str) -> HttpResponse:
     """The parts of the page that change while its turns run."""
     session = sessions.get(request.actor, sessions.key_of(session_id))
-    search = _search(request)
+    search = _search(request, session)
     turn_page = _turns(request, session, search)
     thread = (
         f'<div class="reader" data-part="thread">{"".join(_thread(request.actor, session, turn_page, search))}</div>'
     )
     metrics = session_metrics.metrics(request.actor, session)
     return HttpResponse([metrics, thread, _side(request.actor, session, turn_page.rows)])
+
+
+@page("read")
+def session_side_panel(request: PageRequest, session_id: str) -> HttpResponse:
+    """The side panel of a list of sessions: the last turns, of a search the last that have it."""
+    session = sessions.get(request.actor, sessions.key_of(session_id))
+    search = _search(request, session)
+    turn_page = turn_log.turns_page(request.actor, _turns_query(session, search), limit=PANEL_TURNS)
+    if search is not None and not turn_page.rows:
+        turn_page = turn_log.turns_page(request.actor, _turns_query(session, None), limit=PANEL_TURNS)
+    context = {
+        "session": session,
+        "agent": agent_of(request.actor, session.agent),
+        "title": session.name or session.public_id,
+        "url": at(f"/sessions/{session.public_id}/{f'?{search.query}' if search else ''}"),
+        "turn_count": session.turn_count,
+        "started_at": session.created_at,
+        "thread": _thread(request.actor, session, turn_page, search),
+        "earlier": turn_page.has_older,
+    }
+    return render(request, "pages/_session_side_panel.html", context)
 
 
 @page("run")
@@ -101,30 +126,39 @@ def agent_of(actor: Actor, key: int | None) -> AgentRecord | None:
 
 @dataclass(frozen=True, slots=True)
 class SessionSearch:
-    """A search in a session: the text as typed, and its phrases."""
+    """A search in a session: the text as typed, and its phrases. ``has_parts``: no turn has all of them, so those that
+    have some are shown."""
 
     text: str
     terms: tuple[SearchPhrase, ...]
+    has_parts: bool = False
 
     @property
     def phrases(self) -> tuple[Phrase, ...]:
-        return tuple(Phrase(tuple(tokens(term.text)), term.prefix) for term in self.terms)
+        return tuple(map(phrase_of, self.terms))
 
     @property
     def query(self) -> str:
         return urlencode({"find": self.text})
 
 
-def _search(request: PageRequest) -> SessionSearch | None:
+def _search(request: PageRequest, session: SessionRecord) -> SessionSearch | None:
     text = " ".join(request.GET.get("find", "")[: turn_search.MAX_SEARCH_CHARS].split())
     terms = turn_search.parse_phrases(text)
-    return SessionSearch(text, tuple(terms)) if terms else None
+    if not terms:
+        return None
+    search = SessionSearch(text, tuple(terms))
+    if len(terms) == 1 or listing.newest(request.actor, _turns_query(session, search), 1):
+        return search
+    return replace(search, has_parts=True)
 
 
 def _turns_query(session: SessionRecord, search: SessionSearch | None) -> Query:
     """The query for a session's turns, limited to those that match a search."""
     query = parse(f"session:{session.public_id}", now_us=ids.now_us())
-    conditions = [FreeText(words=term) for term in search.terms] if search else []
+    conditions: list[Node] = [FreeText(words=term) for term in search.terms] if search else []
+    if search and search.has_parts:
+        conditions = [any_of(conditions)]
     tree = all_of((*conjuncts(query.tree), *conditions))
     return Query(text=tree_text(tree), tree=tree, level="turn")
 
@@ -176,10 +210,8 @@ def _thread(actor: Actor, session: SessionRecord, turn_page: TurnRowPage, search
         partial.turn for partial in read_turns.partial_turns(actor, session.key, sized) if partial.turn.key in positions
     )
     if search is not None:
-        fragments_html = (
-            fragments.session_turn(turn, row_of[turn.key], query_string=f"?{search.query}") for turn in turns
-        )
-        return [turn_search.mark_matches(html, search.phrases) for html in fragments_html]
+        snippets = row_snippets.of_rows("turn", turn_page.rows, _turns_query(session, search))
+        return [_found_turn(turn, row_of[turn.key], search, snippets.get(turn.key)) for turn in turns]
     turn_entries = [
         (position.first_item, 1, fragments.session_turn(turn, row_of[turn.key], position.branches_from))
         for turn in turns
@@ -196,6 +228,15 @@ def _thread(actor: Actor, session: SessionRecord, turn_page: TurnRowPage, search
         for html in fragments.loose_items(name, item.value)
     ]
     return [html for *_, html in sorted([*turn_entries, *item_entries], key=lambda entry: entry[:2])]
+
+
+def _found_turn(turn: TurnSnapshot, row: TurnRow, search: SessionSearch, snippet: RowSnippet | None) -> str:
+    """Render a turn that has been found, with a line of the text that has the words where it is in the steps."""
+    query_string = f"?{search.query}"
+    html = turn_search.mark_matches(fragments.session_turn(turn, row, query_string=query_string), search.phrases)
+    if snippet is None or "<mark>" in html:
+        return html
+    return fragments.session_turn(turn, row, query_string=query_string, snippet=snippet)
 
 
 def _paging(turn_page: TurnRowPage, search: SessionSearch | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from agents.logs.pages import turn_summary
 from agents.pages import fragments, turn_page_data, turns
 from agents.pages.turn_page_data import TurnPageData
 from agents.uikit.access import PageRequest, page
+from agents.uikit.links import with_params
 
 MAX_STEPS = 40
 """Steps shown; the turn's own page has all."""
@@ -22,7 +23,7 @@ def turn_side_panel(request: PageRequest, turn_id: str) -> HttpResponse:
     turn_data = turn_page_data.load(request.actor, turn_id, turn_page_data.read_params(request.GET))
     visible, before, after = _cut(turn_data, request.GET.get("step", ""))
     context = {
-        "url": turn_summary.turn_url(turn_data.turn),
+        **_links(request, turn_data),
         "turn_id": turn_id,
         "row": turn_data.row,
         "title": turns.title(turn_data.row),
@@ -32,6 +33,20 @@ def turn_side_panel(request: PageRequest, turn_id: str) -> HttpResponse:
         **turns.reader(visible),
     }
     return render(request, "pages/_side_panel.html", context)
+
+
+def _links(request: PageRequest, turn_data: TurnPageData) -> dict[str, str]:
+    """The URLs of the turn's page, at the step that was chosen in a list of steps, and of its other views. They carry
+    the query of the list and what was searched for, as the row's own link does."""
+    url, step = turn_summary.turn_url(turn_data.turn), request.GET.get("step", "")
+    carried = {name: text for name in ("q", "find") if (text := request.GET.get(name))}
+    start = {"from": str(turn_data.start)} if step.isdecimal() and turn_data.start else {}
+    fragment = f"#step-{step}" if step.isdecimal() else ""
+    return {
+        "url": with_params(url, {**start, **carried}, fragment),
+        "timeline_url": with_params(url, {"view": "timeline", **carried}),
+        "raw_url": with_params(url, {"view": "raw", **carried}),
+    }
 
 
 def _cut(turn_data: TurnPageData, step: str) -> tuple[TurnPageData, int, int]:

@@ -6,7 +6,7 @@ Knows no tables and no request.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,13 +49,15 @@ class RecoveryNote:
 
 @dataclass(frozen=True, slots=True)
 class StepCard:
-    """A step for its template. ``code``: the title is a name of code. ``note`` stands beside the title, ``speaker``
-    before ``message``; ``sources`` are its citations, ``folded`` are blocks that open on a click. ``call_id`` is set
-    while the step waits for an answer, ``asks`` if that is only whether the call may be made. ``since`` is in
-    microseconds since 1970; ``elapsed_ms`` is the time of a running step so far. ``fork`` is the URL for forking the
-    turn here. ``depth`` is the level of nesting; ``is_line``: it only groups other steps; ``span`` is the URL of the
-    span that reported an external step. ``recovery`` and ``in_doubt`` are set where its process was lost;
-    ``called_html`` are the turns that it has called."""
+    """A step for its template. ``spent`` is what an inference took and cost. ``code``: the title is a name of code.
+    ``note`` stands beside the title, ``speaker`` before ``message``, unless that ``speaks_again``; ``sources`` are its
+    citations, ``folded`` are blocks that open on a click. ``call_id`` is set while the step waits for an answer,
+    ``asks`` if that is only whether the call may be made. ``since`` is in microseconds since 1970, and so is
+    ``answered_at``, which follows ``note``; ``wants_approval``: its tool asks whether something may be done;
+    ``elapsed_ms`` is the time of a running step so far. ``fork`` is the URL for forking the turn here. ``depth`` is the
+    level of nesting; ``is_line``: it only groups other steps; ``span`` is the URL of the span that reported an external
+    step. ``recovery`` and ``in_doubt`` are set where its process was lost; ``called_html`` are the turns that it has
+    called."""
 
     id: str
     number: int
@@ -66,6 +68,8 @@ class StepCard:
     code: bool = False
     note: str = ""
     speaker: str = ""
+    speaks_again: bool = False
+    spent: str = ""
     message: Block | None = None
     reasoning: Block | None = None
     body: tuple[Block, ...] = ()
@@ -75,7 +79,10 @@ class StepCard:
     sources: tuple[CitedSource, ...] = ()
     call_id: str = ""
     asks: bool = False
+    wants_approval: bool = False
     is_last_call: bool = False
+    is_only_call: bool = False
+    answered_at: int | None = None
     fields: tuple[tool_call_forms.ArgumentField, ...] = ()
     since: int | None = None
     elapsed_ms: float | None = None
@@ -165,6 +172,7 @@ def _inference(
         base,
         speaker=agent_name,
         title=step.name,
+        spent=_spent(step),
         note=external_steps.not_captured()
         if external_steps.is_hidden(step)
         else _inference_note(base, detail, has_message="said" in texts),
@@ -174,6 +182,16 @@ def _inference(
         sources=cited,
         reasoning=blocks.plain_block(texts["reasoning"]) if "reasoning" in texts else None,
     )
+
+
+def _spent(step: StepSnapshot) -> str:
+    """The tokens of an inference and their cost, as far as they are known."""
+    usage = step.usage
+    if not (usage.input_tokens or usage.output_tokens):
+        return _("tokens not reported") if step_details.is_unreported(step) else ""
+    counts = {"read": format.count(usage.input_tokens), "written": format.count(usage.output_tokens)}
+    parts = [_("%(read)s → %(written)s tokens") % counts]
+    return " · ".join([*parts, *([] if step.cost_nano is None else [format.cost(step.cost_nano / 1e9)])])
 
 
 def _inference_note(base: StepCard, detail: step_details.StoredInference | None, *, has_message: bool) -> str:
@@ -201,6 +219,9 @@ def _tool(
     images = blocks.picture_blocks(step_values.pictures(step), step.cuts, base.url)
     results = citations.result_blocks(detail)
     hidden = external_steps.is_hidden(step)
+    signed = detail.answered_by is not None and not waits
+    waiting = [other.key for other in turn.steps if other.status == "awaiting_input"] if waits else []
+    tools = client_tools() if waits and not asks else []
     texts = [value for value in step_values.tool(step) if _adds_to_error(value, base.error) and not hidden]
     body = [value for value in texts if not (results and value.name.startswith("result"))]
     return replace(
@@ -212,8 +233,11 @@ def _tool(
         sources=citations.web_sources(detail),
         call_id=detail.tool_calls[0].call_id if waits else "",
         asks=asks,
-        fields=_fields(detail.tool_calls[0], client_tools()) if waits and not asks else (),
-        is_last_call=waits and step.key == _last_waiting(turn.steps),
+        fields=_fields(detail.tool_calls[0], tools) if waits and not asks else (),
+        wants_approval=waits and tool_call_forms.wants_approval(tools, step.name),
+        is_last_call=waits and step.key == waiting[-1],
+        is_only_call=waiting == [step.key],
+        answered_at=step.completed_at if signed else None,
         since=step.started_at if waits else None,
     )
 
@@ -246,28 +270,47 @@ def _tool_note(step: StepSnapshot, detail: step_details.StoredToolRun, waits: bo
         return _("told by the messages around it") if external_steps.is_inferred(step) else ""
     if detail.label:
         note = _("ran on %(label)s") % {"label": detail.label}
-        return _("%(where)s, approved by the client") % {"where": note} if detail.asked else note
-    return _("ran on the server") if step.server_side else _("answered by the client")
+        return _("%(where)s, as approved") % {"where": note} if detail.asked else note
+    return _("ran on the server") if step.server_side else _answer_note(detail)
+
+
+def _answer_note(detail: step_details.StoredToolRun) -> str:
+    """Who has answered for the client, and whether that was to approve or to refuse the call. A call that was answered
+    before this was recorded does not say who."""
+    if not detail.answered_by:
+        return _("answered by the client") if detail.tool_responses else _("got no answer")
+    if not detail.tool_responses:
+        return _("got no answer: cancelled by %(name)s") % {"name": detail.answered_by}
+    words = _("answered by %(name)s")
+    match tool_call_forms.read_approval([step_details.text_of(answer.content) for answer in detail.tool_responses]):
+        case True:
+            words = _("approved by %(name)s")
+        case False:
+            words = _("refused by %(name)s")
+    return words % {"name": detail.answered_by}
 
 
 def _approval_note(step: StepSnapshot, detail: step_details.StoredToolRun, waits: bool) -> str:
     """The state of the question whether a call may be made."""
-    label = {"label": detail.label or "?"}
+    label = {"label": detail.label or "?", "name": detail.answered_by}
     if waits:
         return _("waits for approval: it would run on %(label)s") % label
+    if detail.approval == "requested" and detail.answered_by:
+        return _("asked for approval to run on %(label)s: cancelled by %(name)s") % label
     if detail.approval == "requested":
         return _("asked for approval to run on %(label)s, and got no answer") % label
     approved = detail.approval == "approved"
-    note = (
-        _("approved by the client, to run on %(label)s")
-        if approved
-        else _("refused by the client: not run on %(label)s")
-    )
+    if detail.answered_by:
+        note = (
+            _("to run on %(label)s: approved by %(name)s")
+            if approved
+            else _("not run on %(label)s: refused by %(name)s")
+        )
+    elif approved:
+        note = _("approved by the client, to run on %(label)s")
+    else:
+        note = _("refused by the client: not run on %(label)s")
     return note % label
-
-
-def _last_waiting(steps: Sequence[StepSnapshot]) -> int | None:
-    return next((step.key for step in reversed(steps) if step.status == "awaiting_input"), None)
 
 
 # --------------------------------------------------------------------------------------------- shields

@@ -6,6 +6,7 @@ is shown as far as it can be read. Values stay the JSON text that is stored.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -64,7 +65,8 @@ class StoredInference(msgspec.Struct):
 
 class StoredToolRun(msgspec.Struct):
     """A tool execution. ``kind`` and ``label``: which of OpenAI's tools it is, and of which server. ``approval`` is
-    set if the step only asks whether the call may be made, ``asked`` if an earlier step asked."""
+    set if the step only asks whether the call may be made, ``asked`` if an earlier step asked; ``answered_by`` is who
+    answered, where that is known."""
 
     tool_calls: list[StoredCall] = []
     tool_responses: list[StoredAnswer] = []
@@ -72,6 +74,7 @@ class StoredToolRun(msgspec.Struct):
     label: str | None = None
     approval: str | None = None
     asked: str | None = None
+    answered_by: str | None = None
 
 
 class StoredViolation(msgspec.Struct):
@@ -232,3 +235,14 @@ def pictures(content: Any, pointer: str = "") -> list[Picture]:
 def encode_json(value: Any) -> str:
     """Encode a decoded value as JSON text again."""
     return msgspec.json.encode(value).decode()
+
+
+def lacks_usage(steps: Sequence[StepSnapshot]) -> bool:
+    """Whether an inference was cut before its model said how many tokens it took."""
+    return any(is_unreported(step) for step in steps)
+
+
+def is_unreported(step: StepSnapshot) -> bool:
+    """Whether a step is an inference that was cut before its model said how many tokens it took."""
+    is_cut = step.type == "inference" and step.status in {"cancelled", "interrupted"}
+    return is_cut and not (step.usage.input_tokens or step.usage.output_tokens)

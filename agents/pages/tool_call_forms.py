@@ -7,6 +7,7 @@ model receives the first three as JSON: ``{"approved": true}``, ``{"approved": t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -41,6 +42,30 @@ def schema_of(tools: list[ToolDef], name: str) -> dict[str, Any]:
             parameters: dict[str, Any] = tool_definition(tool)["function"]["parameters"]
             return parameters
     return {}
+
+
+_APPROVAL = re.compile(r"approv|confirm|permi(t|ssion)|consent|authori[sz]|sign.?off", re.IGNORECASE)
+
+
+def wants_approval(tools: list[ToolDef], name: str) -> bool:
+    """Whether a tool asks for leave to do something, going by its name and description: there is no field for it."""
+    described = [tool.description or "" for tool in tools if tool.name == name]
+    return any(map(_APPROVAL.search, [name, *described]))
+
+
+def read_approval(answers: list[str]) -> bool | None:
+    """Whether the answer to a call approves it, in the words of `answer_content`; None where it says neither."""
+    if len(answers) != 1 or not answers[0].startswith('{"approved":'):
+        return None
+    try:
+        approved = msgspec.json.decode(answers[0], type=_Approval).approved
+    except msgspec.MsgspecError:
+        return None
+    return approved
+
+
+class _Approval(msgspec.Struct):
+    approved: bool
 
 
 def fields(arguments: Any, schema: Mapping[str, Any]) -> tuple[ArgumentField, ...]:

@@ -113,7 +113,7 @@ def load(actor: Actor, turn_id: str, params: TurnPageParams) -> TurnPageData:
 def _page(actor: Actor, params: TurnPageParams, turn: TurnSnapshot, row: TurnRow, target: TurnTarget) -> TurnPageData:
     recovery = Recovery(recovery_events(turn.key))
     marks = landmarks(row, recovery)
-    finding = find.search_turn(turn.key, params.find, params.hit) if params.find else None
+    finding = find.search_turn(turn, params.find, params.hit) if params.find else None
     start = _start(params, turn, marks, finding)
     steps, total = _visible_steps(params, turn, marks, start)
     responses = turn_responses.responses_of_turn(actor, turn.key) if row.api == "responses" else []

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from agents.base import ids
@@ -24,7 +24,9 @@ from agents.pages import (
     external,
     external_steps,
     fragments,
+    inbox,
     raw_view,
+    speakers,
     step_details,
     turn_actions,
     turn_page_data,
@@ -41,6 +43,7 @@ from agents.record.store import agents, replay, sessions, step_pages, turns
 from agents.uikit.access import PageRequest, page
 from agents.uikit.http_responses import turn_reply
 from agents.uikit.links import at, base_url
+from agents.uikit.navigation import waiting_badge
 
 __all__ = ["VIEWS"]
 
@@ -79,6 +82,7 @@ def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
         **(_spans if view == "raw" and about else _VIEWS[view])(turn_data),
         **fragments.paging(turn_data),
         **_adjacent_turns(request, turn_data),
+        "turn_url": f"{base_url(request)}/turns/{turn_id}/",
         "commands": _code_samples(request, turn_data),
         "caller": called_turns.caller_of(request.actor, turn_data.turn.key),
         "lineage": hooks.lineage(request.actor, turn_data.turn.key),
@@ -168,12 +172,16 @@ def _thread(page: TurnPageData, inputs: Mapping[int, Sequence[ItemSnapshot]]) ->
     feedback = hooks.step_feedback(page.actor, page.turn.session, page.turn.key)
     is_foreign = page.about is not None
     depths = step_pages.depths(page.steps) if is_foreign else {}
-    speakers = external_steps.speakers(page.steps, page.row.agent_name) if is_foreign else {}
+    foreign = external_steps.speakers(page.steps, page.row.agent_name) if is_foreign else {}
+    agents = speakers.of_turn(page.row)
+    names = {step.key: foreign.get(step.key) or agents.of(step) for step in page.steps}
+    repeating = speakers.repeating(page.steps, lambda step: names[step.key])
     for step in page.steps:
         context = fragments.CardContext(
-            speaker=speakers.get(step.key, page.row.agent_name),
+            speaker=names[step.key],
             feedback_html=feedback.get(step.key, ""),
             depth=depths.get(step.key, 0),
+            speaks_again=step.key in repeating,
             rendered=step.key in rendered,
             recovery=page.recovery,
             calls=page.calls,
@@ -278,7 +286,7 @@ def turn_parts(request: PageRequest, turn_id: str) -> HttpResponse:
         if turn_data.page_params.view == "timeline"
         else fragments.called_parts(turn_data)
     )
-    return HttpResponse([*parts, *more])
+    return HttpResponse([*parts, *more, waiting_badge(request.actor)])
 
 
 def _may_continue(page: TurnPageData) -> bool:
@@ -314,12 +322,19 @@ def _posted(request: PageRequest) -> dict[str, str]:
     return {name: str(text) for name, text in request.POST.items()}
 
 
+def _answered(request: PageRequest, turn_id: str) -> HttpResponse:
+    """Lead back to where the form was: to the turn's page, or to the inbox, of which it names the parameters."""
+    if "inbox" in request.POST:
+        return redirect(inbox.inbox_url(inbox.read_params(QueryDict(request.POST["inbox"]).dict())))
+    return turn_reply(request, turn_id)
+
+
 @page("run")
 @require_POST
 def answer(request: PageRequest, turn_id: str) -> HttpResponse:
     """Answer the pending calls of a turn."""
     turn_actions.answer(request.actor, turns.key_of(turn_id), _posted(request))
-    return turn_reply(request, turn_id)
+    return _answered(request, turn_id)
 
 
 @page("run")
@@ -327,7 +342,7 @@ def answer(request: PageRequest, turn_id: str) -> HttpResponse:
 def decide(request: PageRequest, turn_id: str) -> HttpResponse:
     """Decide what became of the calls of a turn whose process was lost."""
     turn_actions.decide(request.actor, turns.key_of(turn_id), _posted(request))
-    return turn_reply(request, turn_id)
+    return _answered(request, turn_id)
 
 
 @page("run")

@@ -21,6 +21,8 @@ MIN_PART_HEIGHT = 1.5
 COLUMN_GAP = 0.18
 """Share of a slot that stays empty."""
 MAX_LABELS = 6
+MAX_DOTS = 12
+"""A line of so few values has a mark at each."""
 MAX_LABEL_X = 92
 """Percent of the width: a label further right would leave the chart."""
 
@@ -38,12 +40,14 @@ class Series:
 @dataclass(frozen=True, slots=True)
 class Point:
     """The values of one period, in the order of the series (None for no value). ``at_us`` is where it begins
-    (microseconds since 1970), ``url`` the list of its rows, ``urls`` a list for each value where they differ."""
+    (microseconds since 1970), ``url`` the list of its rows, ``urls`` a list for each value where they differ.
+    ``is_open``: it is not over, so that its values may grow."""
 
     at_us: int
     values: tuple[float | None, ...]
     url: str = ""
     urls: tuple[str, ...] = ()
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +78,25 @@ class ChartColumn:
     parts: tuple[ColumnPart, ...]
     title: str
     url: str
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LinePath:
-    """An SVG path in a box of 100 by `HEIGHT`."""
+    """An SVG path in a box of 100 by `HEIGHT`. One that ``is_open`` leads to a point that is not over."""
 
     name: str
     d: str
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LineDot:
+    """A mark on a line: ``x`` in percent of the width, ``y`` in pixels."""
+
+    name: str
+    x: float
+    y: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +126,7 @@ class Chart:
     rows: tuple[ChartRow, ...]
     label: str
     height: int = HEIGHT
+    dots: tuple[LineDot, ...] = ()
 
 
 def bars(
@@ -144,7 +160,8 @@ def lines(
     top, ticks = scale(maximum, formatter, steps)
     chart = _chart(points, series, formatter, zone)
     paths = tuple(_paths(points, series, top)) if chart.columns else ()
-    return replace(chart, paths=paths, y_ticks=ticks, label=label)
+    dots = tuple(_dots(points, series, top)) if chart.columns else ()
+    return replace(chart, paths=paths, dots=dots, y_ticks=ticks, label=label)
 
 
 def _chart(
@@ -183,6 +200,7 @@ def _columns(
             parts=() if top is None else tuple(stacked_parts(point.values, [item.name for item in series], top)),
             title=_title(point, series, formatter, zone),
             url=point.url if any(value is not None and value != 0 for value in point.values) else "",
+            is_open=point.is_open,
         )
 
 
@@ -223,19 +241,39 @@ def _rows(points: Sequence[Point], formatter: Formatter) -> Iterable[ChartRow]:
 
 def _paths(points: Sequence[Point], series: Sequence[Series], top: float) -> Iterable[LinePath]:
     for index, item in enumerate(series):
-        yield LinePath(item.name, line_path([point.values[index] for point in points], top))
+        values = [point.values[index] for point in points]
+        if not points[-1].is_open:
+            yield LinePath(item.name, line_path(values, top))
+            continue
+        yield LinePath(item.name, line_path([*values[:-1], None], top))
+        yield LinePath(item.name, line_path([*[None] * (len(values) - 2), *values[-2:]], top), is_open=True)
+
+
+def _dots(points: Sequence[Point], series: Sequence[Series], top: float) -> Iterable[LineDot]:
+    """The marks of values that a line alone would not show: single ones, and all where there are few."""
+    for index, item in enumerate(series):
+        values = [None, *(point.values[index] for point in points), None]
+        are_few = sum(value is not None for value in values) <= MAX_DOTS
+        for number, value in enumerate(values[1:-1]):
+            if value is not None and (are_few or values[number] is None is values[number + 2]):
+                yield LineDot(item.name, *_place(number, value, len(points), top))
+
+
+def _place(number: int, value: float, count: int, top: float, height: float = HEIGHT) -> tuple[float, float]:
+    """Where a value stands in a box 100 wide: in the middle of its column."""
+    return round((number + 0.5) * 100 / count, 3), round(height - value / top * height, 2)
 
 
 def line_path(values: Sequence[float | None], top: float, height: float = HEIGHT) -> str:
     """An SVG path through the middle of each value's column, in a box 100 wide; a value between two missing
     ones is a dot."""
-    column_width, commands = 100 / max(len(values), 1), []
+    commands = []
     for number, value in enumerate(values):
         if value is None:
             continue
         joined = number > 0 and values[number - 1] is not None
         is_alone = not joined and (number + 1 == len(values) or values[number + 1] is None)
-        x, y = round((number + 0.5) * column_width, 3), round(height - value / top * height, 2)
+        x, y = _place(number, value, len(values), top, height)
         commands.append(f"{'L' if joined else 'M'}{x:g} {y:g}{'h0' if is_alone else ''}")
     return "".join(commands)
 

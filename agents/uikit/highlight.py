@@ -48,8 +48,35 @@ def search_phrases(query: Query | None) -> SearchPhrases:
     phrases: dict[str, list[Phrase]] = {"in": [], "out": [], "error": []}
     for field, value in _search_terms(query.tree):
         for side in _SIDES_OF_FIELD.get(field, ()):
-            phrases[side].append(Phrase(tuple(tokens(value.text)), value.prefix))
+            phrases[side].append(phrase_of(value))
     return SearchPhrases(tuple(phrases["in"]), tuple(phrases["out"]), tuple(phrases["error"]))
+
+
+MAX_FIND_CHARS = 200
+"""Characters of the text of a search in one turn or session."""
+
+
+def searched_phrases(query: Query | None) -> list[tuple[str, SearchPhrase]]:
+    """The words that a query searches texts for, with the field they are searched in; those that it excludes, and
+    parts of words, left out."""
+    terms = _search_terms(query.tree) if query is not None else ()
+    return list(dict.fromkeys(term for term in terms if term[0] in _SIDES_OF_FIELD and not term[1].inside))
+
+
+def find_text(query: Query | None) -> str:
+    """The words of a query as the text of a search in one turn or session: all that are searched for, as long as
+    there is room."""
+    text = ""
+    for part in dict.fromkeys(_find_part(phrase) for _, phrase in searched_phrases(query)):
+        text = f"{text} {part}".strip() if part and len(f"{text} {part}") <= MAX_FIND_CHARS else text
+    return text
+
+
+def _find_part(phrase: SearchPhrase) -> str:
+    plain = " ".join(phrase.text.replace('"', " ").split())
+    if not tokens(plain):
+        return ""
+    return f'"{plain}"{"*" if phrase.prefix else ""}' if " " in plain else plain
 
 
 def _search_terms(node: Node) -> Iterator[tuple[str, SearchPhrase]]:
@@ -76,15 +103,54 @@ def text_parts(text: str, phrases: Iterable[Phrase]) -> list[TextPart]:
     return [part for part in out if part[0]]
 
 
-def snippet(text: str, phrases: Iterable[Phrase], size: int) -> list[TextPart]:
-    """About ``size`` characters around the first match, on one line, in parts; none without a match."""
+LEAD = 24
+"""Characters shown before the first match of a line."""
+_FIRST_CHARS = 40
+"""Characters of a line that are seen in a list, however narrow it is."""
+
+
+def line_parts(text: str, phrases: Sequence[Phrase]) -> list[TextPart]:
+    """Split a text for one line of a list, where its end may be cut off: what comes long before a match is left out,
+    between matches too."""
+    spans = _match_spans(text, [phrase for phrase in phrases if phrase.tokens])
+    shown, end = "", 0
+    for start, stop in sorted(spans):
+        begin = _word_start(text, start - LEAD, end)
+        if begin <= (end + LEAD if end else _FIRST_CHARS - LEAD):
+            shown += text[end:stop] if stop > end else ""
+        else:
+            shown += f"{' ' if shown else ''}… {text[begin:stop]}"
+        end = max(end, stop)
+    return text_parts(shown + text[end:], phrases)
+
+
+def _word_start(text: str, position: int, least: int) -> int:
+    """The start of the first word from a position on, which does not go back behind ``least``."""
+    if position <= least:
+        return least
+    blank = text.find(" ", position - 1, position + LEAD // 2)
+    return blank + 1 if blank >= 0 else position
+
+
+def has_match(text: str, phrase: Phrase) -> bool:
+    return bool(phrase.tokens) and bool(_match_spans(text, [phrase]))
+
+
+def snippet(text: str, phrases: Sequence[Phrase], size: int, first: Iterable[Phrase] = ()) -> list[TextPart]:
+    """About ``size`` characters around the first match, on one line, in parts; none without a match. ``first`` are the
+    phrases to begin at, by default all."""
     plain = " ".join(text.split())
-    spans = _match_spans(plain, [phrase for phrase in phrases if phrase.tokens])
+    spans = _match_spans(plain, [phrase for phrase in first or phrases if phrase.tokens])
     if not spans:
         return []
-    start = max(min(span[0] for span in spans) - size // 3, 0)
-    head = "…" if start else ""
+    at = min(span[0] for span in spans)
+    start = 0 if at <= _FIRST_CHARS else _word_start(plain, at - LEAD, 0)
+    head = "… " if start else ""
     return text_parts(f"{head}{plain[start : start + size]}", phrases)
+
+
+def phrase_of(phrase: SearchPhrase) -> Phrase:
+    return Phrase(tuple(tokens(phrase.text)), phrase.prefix)
 
 
 def _match_spans(text: str, phrases: Sequence[Phrase]) -> list[tuple[int, int]]:

@@ -6,7 +6,9 @@ of its links. Templates write ``{{ root }}/logs/`` or ``url_for("logs")``, code 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -27,6 +29,11 @@ def path_of(name: str, *args: Any) -> str:
     """Return the path of a view in the URL tables. Raises NoReverseMatch."""
     # Django's has the prefix in the threads of requests, and none in those that render for sockets
     return reverse(name, args=args)[len(get_script_prefix()) - 1 :]
+
+
+def with_params(url: str, params: Mapping[str, object], fragment: str = "") -> str:
+    """Return a link with a query string, if there are parameters, and a fragment."""
+    return f"{url}?{urlencode(params)}{fragment}" if params else f"{url}{fragment}"
 
 
 def base_url(request: HttpRequest) -> str:

@@ -24,7 +24,7 @@ from markupsafe import Markup
 from agents.base.subjects import is_installed
 from agents.uikit import elements, format, sources
 from agents.uikit.links import url_for
-from agents.uikit.navigation import navigation, optional_url
+from agents.uikit.navigation import navigation, optional_url, waiting_badge
 
 
 def environment(**options: Any) -> Environment:
@@ -80,6 +80,7 @@ _GLOBALS = {
     "url_for": url_for,
     "optional_url": optional_url,
     "navigation": navigation,
+    "waiting_badge": waiting_badge,
     "language": get_language,
     "languages": languages,
     "translate": gettext,

@@ -1,4 +1,5 @@
-// Thumbs, tags and comments: said without leaving the page, and seen when others say something.
+// Thumbs, tags and comments: said without leaving the page, and seen when others say something. Where an
+// agent is tried there are only the thumbs of steps.
 
 import { nodes } from "../uikit/fragments.js";
 import { put, refresher } from "../uikit/parts.js";
@@ -8,7 +9,7 @@ import { root } from "../uikit/root.js";
 
 const form = document.querySelector("[data-judge]");
 const section = document.querySelector("[data-judged]");
-const problem = section?.querySelector("[data-judge-error]");
+const problem = document.querySelector("[data-judge-error]");
 const url = form?.getAttribute("action");
 
 async function say(button) {

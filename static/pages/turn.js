@@ -23,6 +23,15 @@ const said = document.querySelector("p[role=status]");
 if ("live" in page.dataset && "foreign" in page.dataset) followRow();
 else if ("live" in page.dataset) follow();
 if (page.dataset.hit && !location.hash) location.replace(`#step-${page.dataset.hit}`);
+showHit();
+
+// What was searched for is seen, wherever in its step it is.
+function showHit() {
+  if (!new URLSearchParams(location.search).get("find")) return;
+  const hit = (document.querySelector(":target") ?? page).querySelector(".step mark");
+  const box = hit?.getBoundingClientRect();
+  if (box && (box.top < 0 || box.bottom > innerHeight)) hit.scrollIntoView({ block: "center" });
+}
 
 function follow() {
   const { turn, cursor } = page.dataset;

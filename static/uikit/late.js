@@ -6,7 +6,7 @@ import { subscribe } from "./socket.js";
 
 const COUNTED_MS = 10_000;
 const place = document.querySelector("[data-late]");
-const { late, topic, cursor } = place.dataset;
+const { late, lateNow, topic, cursor } = place?.dataset ?? {}; // a list may be empty
 const counted = refresher(late, COUNTED_MS);
 
 const isRead = () => {
@@ -18,5 +18,5 @@ function changed() {
   if (!document.hidden && !isRead()) counted();
 }
 
-if ("lateNow" in place.dataset) refresher(late, 0)();
+if (lateNow !== undefined) refresher(late, 0)();
 if (topic) subscribe({ topic, level: "turns", q: "", after: cursor, as: "json" }, { events: changed, gap: changed });

@@ -43,7 +43,7 @@ def pages(caller: Caller) -> list[str]:
     some += openai_pages(caller)
     some += [f"{some[0]}?view=timeline", f"{some[0]}?view=raw", f"/sessions/{one['session_id']}/"]
     return [
-        *("/logs/", "/logs/?q=status:failed", "/logs/?q=nothing_is_called_so", "/agents/"),
+        *("/logs/", "/logs/?q=status:failed", "/logs/?q=nothing_is_called_so", "/agents/", "/inbox/", "/logs/groups/"),
         *("/", "/?period=1h", "/prices/", "/health/", f"/agents/{one['agent_id']}/revisions/"),
         *("/keys/", f"/agents/{one['agent_id']}/", *some),
         *("/connect/", "/connect/?with=claude-code&since=0", *elsewhere_pages(caller)),
@@ -79,6 +79,12 @@ def openai_pages(caller: Caller) -> list[str]:
 def test_axe_has_nothing_against_any_page(open_page: Open, caller: Caller, look: str) -> None:
     page = open_page("/logs/", **LOOKS[look])
     base = page.url.removesuffix("/logs/")
+    page.goto(f"{base}/keys/")
+    page.get_by_label("Name").fill("old")
+    page.get_by_role("button", name="Make the key").click()
+    page.locator("summary", has_text="Revoke").first.click()
+    page.get_by_role("button", name="Revoke “").first.click()
+    expect(page.get_by_text("revoked").first).to_be_visible()
     bad = []
     for path in pages(caller):
         page.goto(base + path)

@@ -40,6 +40,8 @@ def test_a_call_in_doubt_is_decided_on_its_page_while_others_watch(
             expect(page.locator("[data-turn-status=completed]")).to_be_visible()
             expect(page.locator("[data-step][data-type=tool_execution]")).to_contain_text("Decided: here is its result")
             expect(page.locator(".turn-waits")).to_have_count(0)
+            # What is live becomes what is stored a moment after its end is known.
+            expect(page.locator("[data-step]").last).to_contain_text("Comments and tags of this step")
         assert effects.calls == ["7"]
         assert talk.turn(turn)["steps"][1]["tool_responses"][0]["content"] == "It was charged."
         shown = [page.locator("[data-steps]").inner_text() for page in pages]

@@ -38,6 +38,7 @@ LISTS = (
     "/responses/",
     "/logs/numbers/",
     "/agents/",
+    "/inbox/",
     "/keys/",
 )
 ROUSE = """
@@ -88,6 +89,43 @@ def test_no_page_runs_what_somebody_wrote(policy: str, paths: list[str], open_pa
         answer = page.goto(f"{demo.base}{path}")
         assert answer is not None
         bad[path] = [str(answer.status)] if answer.status != 200 else page.evaluate(ROUSE)
+    assert {path: words for path, words in bad.items() if words} == {}
+
+
+NAMES = [
+    "x" * 10_000,
+    "meta-llama/Llama-3.3-70B-Instruct",
+    "نموذج" * 60,
+    "Z\u0301\u0316\u0332" * 300,
+    "<b>bold</b>" * 30,
+]
+TOO_LARGE = """
+() => {
+  const wrong = [], line = one => parseFloat(getComputedStyle(one).lineHeight);
+  const height = one => one.getBoundingClientRect().height, all = names => document.querySelectorAll(names);
+  for (const one of all('.speaker, .card-title, .crumbs li, .peek-where bdi, .bar-label, .cut'))
+    if (height(one) > Math.max(line(one), 20) * 1.6) wrong.push(`more than a line: ${one.className}`);
+  for (const one of all('.card-step > header')) if (height(one) > 120) wrong.push(`a header: ${height(one)}`);
+  for (const one of all('html, .peek, .peek-head, .reader, .turn-side, .log-row, .card-step'))
+    if (one.scrollWidth > one.clientWidth + 1) wrong.push(`wider than it may be: ${one.className || one.tagName}`);
+  return [...new Set(wrong)];
+}
+"""
+"""What a long name has broken."""
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_names_of_any_length_break_no_page(width: int, open_page: Open, demo: ServerProcess) -> None:
+    paths = json.loads(demo.shell(FILL.format(texts=json.dumps(NAMES))).strip().splitlines()[-1])
+    page = open_page("/logs/?q=status:failed", viewport={"width": width, "height": 900})
+    bad = {"rows": page.evaluate(TOO_LARGE)}
+    if width > 1100:
+        page.locator(".log-row a").first.click()
+        expect(page.locator("[data-peek-of]")).to_be_visible()
+        bad["panel"] = page.evaluate(TOO_LARGE)
+    for path in ("/", "/agents/", *paths[:: len(NAMES)]):  # of the longest name; the last turn has them all
+        page.goto(f"{demo.base}{path}")
+        bad[path] = page.evaluate(TOO_LARGE)
     assert {path: words for path, words in bad.items() if words} == {}
 
 

@@ -46,7 +46,7 @@ def test_live_rows_arrive_in_the_readers_language(open_page: Open, caller: Calle
 
 
 @pytest.mark.parametrize("language", ["de-DE", "fr-FR"])
-@pytest.mark.parametrize("path", ["/logs/", "/sessions/", "/steps/", "/agents/", "/keys/", "/", "/prices/"])
+@pytest.mark.parametrize("path", ["/logs/", "/sessions/", "/steps/", "/agents/", "/inbox/", "/keys/", "/", "/prices/"])
 def test_longer_words_fit(open_page: Open, path: str, language: str) -> None:
     for width in (1440, 390):  # without a socket, which would complain of being cut off
         page = open_page(path, locale=language, viewport={"width": width, "height": 800}, java_script_enabled=False)

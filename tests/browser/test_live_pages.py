@@ -97,12 +97,34 @@ def test_a_call_is_approved_with_other_arguments_or_refused(open_page: Open, cal
     refund.get_by_label("order").fill("8")
     close.get_by_label("Refuse").check()
     close.get_by_label("Why not").fill("It is open.")
-    page.get_by_role("button", name="Send the answer").click()
+    page.get_by_role("button", name="Send").locator("visible=true").first.click()
 
     is_over(page)
     told = [json.loads(one["content"]) for step in talk.turn(turn)["steps"] for one in step.get("tool_responses", ())]
     assert {"approved": True, "arguments": {"order": "8"}} in told
     assert {"approved": False, "reason": "It is open."} in told
+
+
+def test_a_call_is_approved_in_the_inbox_while_others_watch(open_page: Open, caller: Caller) -> None:
+    talk = Talk(caller, client_tools=[tool("approve_refund", "order")])
+    turn, other = (talk.aside().say(script('call approve_refund {"order": "7"}')).json["turn_id"] for _ in range(2))
+    path = f"/inbox/?agent={talk.agent}"
+    watching, page = open_page(path), open_page(path)
+    expect(watching.locator("[data-waits]")).to_have_count(2)
+    badge = watching.locator(".rail-count")
+    before = int(badge.inner_text())
+    watching.locator(f"[data-waits='{other}']").get_by_label("Refuse").check()
+    watching.locator(f"[data-waits='{other}']").get_by_label("Why not").fill("Half a rea")
+    page.locator(f"[data-waits='{turn}']").get_by_role("button", name="Approve").click()
+
+    for each in (watching, page):
+        expect(each.locator("[data-waits]")).to_have_count(1)
+    expect(badge).to_have_text(str(before - 1))
+    assert page.url.endswith(path)
+    assert watching.get_by_label("Why not").input_value() == "Half a rea"
+    third = talk.aside().say(script('call approve_refund {"order": "9"}')).json["turn_id"]
+    expect(watching.locator(f"[data-waits='{third}']")).to_contain_text("approve_refund")
+    expect(badge).to_have_text(str(before))
 
 
 def test_a_running_turn_is_cancelled_on_its_page(open_page: Open, caller: Caller, held: HeldModel) -> None:
@@ -140,12 +162,13 @@ def test_a_call_is_approved_on_its_page_while_others_watch(
     card.get_by_label(decision).check()
     if decision == "Refuse":
         card.get_by_role("textbox").fill("Too hot")
-    card.get_by_role("button", name="Send").click()
+    card.get_by_role("button", name=decision).click()
     for each in (watching, page):
         is_over(each)
         expect(each.locator("[data-steps]")).to_contain_text("That was it.")
         expect(each.locator("[data-steps]")).to_contain_text(found)
         expect(each.locator("#response-2")).to_be_visible()
+        expect(each.locator("[data-steps]")).to_contain_text(f"{decision.lower().rstrip('e')}ed by local, ")
         expect(each.locator(".legs .leg")).to_have_count(2)
     stored = open_page(f"/responses/{response}/")
     assert shown(watching) == shown(page) == shown(stored)

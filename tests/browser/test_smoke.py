@@ -79,9 +79,15 @@ def test_what_is_said_to_an_agent_is_answered_token_by_token(open_page: Open, ca
     expect(answer).to_contain_text("One two three.")
     expect(trying.get_by_role("button", name="Send")).to_be_enabled()
 
+    answer.hover()
+    thumb = answer.get_by_role("button", name="Good")
+    thumb.click()
+    expect(thumb).to_have_attribute("aria-pressed", "true")
+
     page.get_by_role("link", name="This turn in the logs").click()
     expect(page).to_have_url(TURN)
     expect(page.get_by_role("main")).to_contain_text("One two three.")
+    expect(page.get_by_role("button", name="Good").first).to_have_attribute("aria-pressed", "true")
 
 
 def test_an_answer_is_had_without_scripts(open_page: Open) -> None:

@@ -228,7 +228,7 @@ def test_without_scripts(open_page: Open, three: str, tmp_path: Path) -> None:
     with page.expect_download() as got:
         page.get_by_role("link", name="JSONL").click()
     assert {json.loads(line)["status"] for line in lines(got.value, tmp_path)} == {"completed"}
-    page.get_by_role("link", name="Choose rows").click()
+    page.get_by_role("link", name="Choose", exact=True).click()
     for box in page.locator("[data-rows] .pick input").all():
         box.check()
     page.get_by_role("form", name="The chosen rows").get_by_role("button", name="Compare").click()

@@ -93,6 +93,13 @@ def test_an_empty_list_teaches_how_to_begin(client: Client, me: Actor) -> None:
 # -------------------------------------------------------------------------------------------- making
 
 
+def test_the_address_of_the_form_leads_to_the_form(client: Client, me: Actor) -> None:
+    make_agent(me)
+    answer = client.get("/agents/new/", follow=True)
+    assert answer.redirect_chain == [("/agents/?new=1", 302)]
+    assert '<details class="menu" open>' in answer.content.decode()
+
+
 def test_it_makes_an_agent(client: Client, me: Actor) -> None:
     answer = client.post("/agents/new/", {"name": "first", "model": "demo", "instructions": "Be brief."})
     (record,), _ = agents.listing(me)

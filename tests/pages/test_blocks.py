@@ -1,4 +1,4 @@
-"""Images of a conversation: what came along is shown, what lies elsewhere is only named."""
+"""Parts of a conversation: images that came along are shown, others only named; what was asked at length is folded."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agents.pages import blocks
+from agents.pages.blocks import NamedText
 
 PNG, SVG = "iVBORw0KGgoAAAANSUhEUg==", "PHN2ZyBvbmxvYWQ9YWxlcnQoMSk+"
 
@@ -32,3 +33,29 @@ def shown(image: dict[str, Any]) -> tuple[str, str]:
 )
 def test_only_what_browsers_merely_draw_is_shown(image: dict[str, Any], style: str, source: str) -> None:
     assert shown(image) == (style, source)
+
+
+LINES = "\n".join(f"line {number}" for number in range(30))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown_end"),
+    [
+        ("one\ntwo", ""),
+        (LINES, "line 19"),
+        ("\n".join(LINES.split("\n")[:23]), ""),  # a few lines more are not worth a click
+        ("word " * 600, "word"),
+        ("x" * 3000, "x"),
+    ],
+)
+def test_what_was_asked_at_length_is_folded(text: str, shown_end: str) -> None:
+    block = blocks.asked_block(NamedText("input-0", text))
+    assert (block.html + (block.rest or "")).replace("\n", "") == text.replace("\n", "")
+    assert bool(block.rest) == bool(block.rest_size) == bool(shown_end)
+    assert block.html.endswith(shown_end)
+    assert not block.rest or len(block.html) <= blocks.FOLDED_CHARS
+
+
+def test_of_a_large_text_as_much_is_shown_as_of_a_long_one() -> None:
+    block = blocks.asked_block(NamedText("input-0", "word " * 10_000))
+    assert (len(block.html) <= blocks.FOLDED_CHARS, block.rest, block.cut) == (True, None, "50 KB")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -70,6 +71,14 @@ def test_what_runs_and_waits_is_named(client: Client, busy: Clock) -> None:
     assert "3 Running" in said(now)
     assert "1 Waiting for an answer" in said(now)
     assert "still at it" in said(now)
+
+
+def test_the_rest_of_a_table_is_a_link_away(client: Client, me: Actor, clock: Clock) -> None:
+    log_turn(me, make_session(me), "Look", steps=[Worked(f"tool_{number}") for number in range(12)])
+    clock.pass_s(60)
+    [url] = [href for href, text in links(get(client, "/?numbers=1")) if re.fullmatch(r"and \d more", text)]
+    values = [text for _, text in links(get(client, url)) if text.startswith("tool_")]
+    assert sorted(values) == sorted(f"tool_{number}" for number in range(12))
 
 
 @pytest.mark.parametrize("period", sparing(["1h", "24h", "7d", "30d"], "1h", "7d"))

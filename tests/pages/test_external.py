@@ -92,7 +92,7 @@ def test_steps_are_nested_and_called_what_they_are(client: Client, me: Actor) ->
 def test_each_speaks_under_the_name_of_its_agent(client: Client, me: Actor) -> None:
     tell(me, *nested())
     page = get(client, url(me))
-    assert '<p class="speaker" dir="auto">finder</p>' in page
+    assert '<p class="speaker" dir="auto" title="finder">finder</p>' in page
 
 
 def test_a_handoff_says_who_to_whom(client: Client, me: Actor) -> None:

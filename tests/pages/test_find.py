@@ -52,6 +52,12 @@ def test_it_opens_the_page_of_the_hit(client: Client, me: Actor) -> None:
     assert [cards(page)[0]["id"], cards(page)[-1]["id"]] == ["step-200", "step-300"]
 
 
+def test_it_unfolds_a_long_question_that_has_the_words(client: Client, me: Actor) -> None:
+    made = make_turn(me, "say ok\n" + "\n".join(f"# line {number}" for number in range(40)) + "\n# kettle")
+    assert '<details class="rest">' in get(client, made)
+    assert '<details open class="rest">' in get(client, made, "?find=kettle")
+
+
 def test_it_marks_the_words_in_what_is_shown(client: Client, me: Actor) -> None:
     page = get(client, looked(me), "?find=look")
     assert "<mark>Look</mark> <strong>0</strong>" in page
@@ -78,6 +84,8 @@ KETTLE = (Phrase(("kettle",), True),)
         ("<svg><title>kettle</title></svg>", "<svg><title>kettle</title></svg>"),
         ("&lt;b&gt;kettle", "&lt;b&gt;<mark>kettle</mark>"),
         ("kett<b>le</b>", "kett<b>le</b>"),
+        ("<details><p>kettle</p></details>", "<details open><p><mark>kettle</mark></p></details>"),
+        ("<details>pan</details><p>kettle</p>", "<details>pan</details><p><mark>kettle</mark></p>"),
     ],
 )
 def test_marks_stand_in_text_only(html: str, expected: str) -> None:

@@ -265,7 +265,7 @@ def allowed(admin: Actor) -> set[tuple[str, str]]:
     client = as_user(admin)
     pages = [*rows.agents[:2], *rows.sessions[:2], *(f"{path}{view}" for path in rows.turns[-2:] for view in VIEWS)]
     lists = ["/logs/", "/sessions/", "/steps/", "/responses/", "/logs/?q=status:failed", "/logs/?q=status:queued"]
-    found = known(client, [*pages, *lists, "/logs/?q=started:2026-01-01..2026-12-31", "/agents/", "/keys/"])
+    found = known(client, [*pages, *lists, "/logs/?q=started:2026-01-01..2026-12-31", "/agents/", "/inbox/", "/keys/"])
     client.cookies["tz"] = "UTC"  # what a browser with JavaScript gets
     found |= known(client, lists)
     # a search that marks words, an error, a picture: on pages of other tests harmless too
@@ -280,7 +280,7 @@ def as_user(actor: Actor) -> Client:
 
 
 LOGS = ("/logs/", "/logs/?q=status:failed", "/logs/?q=alert", "/sessions/", "/steps/", "/responses/", "/logs/numbers/")
-LISTS = (*LOGS, "/agents/", "/agents/?start=50", "/keys/")
+LISTS = (*LOGS, "/agents/", "/agents/?start=50", "/inbox/", "/keys/")
 ONCE = ("script", "style", "base", "meta", "link", "main", "body")
 
 

@@ -202,10 +202,18 @@ def test_it_asks_the_store_a_fixed_number_of_times(
 ) -> None:
     short, long = make_turn(me), run_of(me, 60)
     get(client, short)
-    most = 30 if connection.vendor == "sqlite" else 34  # where the feed stands is asked in three
+    most = 33 if connection.vendor == "sqlite" else 37  # where the feed stands is asked in three
     for made in (short, long):
         with django_assert_max_num_queries(most):
             get(client, made)
+
+
+def test_a_turn_of_many_steps_says_which_took_longest(client: Client, me: Actor) -> None:
+    page = get(client, run_of(me, 10))
+    part = page.partition("Where the time went")[2].partition("</ol>")[0]
+    assert part.count("<li ") == 5
+    assert "Where the cost went" not in page, "its model has no price"
+    assert "Where the time went" not in get(client, run_of(me, 300)), "they are not all on the page"
 
 
 def test_markdown_of_a_page_is_bounded_and_the_last_answers_come_first(me: Actor) -> None:

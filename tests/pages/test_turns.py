@@ -11,10 +11,13 @@ from django.test import Client
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.store import keys
+from agents.base.timestamps import to_datetime
 from agents.loop.protocols.retrieval import RetrievedContext
 from agents.pages import fragments
-from agents.record.schemas.content import UserMessage
-from agents.record.store import agents, read_turns
+from agents.record.models.prices import Price
+from agents.record.schemas.content import CompletionMessage, UserMessage
+from agents.record.schemas.events import InferenceDetail, StepEnded, StepStarted, TurnEnded
+from agents.record.store import agents, costs, read_turns
 from agents.safety.providers.scripted import PhraseShield
 from tests.loop.play import LOOKUP, deltas, events
 from tests.loop.test_loop import Fixed, tool
@@ -49,6 +52,24 @@ def test_it_shows_the_conversation_in_order(client: Client, me: Actor) -> None:
     assert unsafe(page) == []
 
 
+def test_an_inference_says_what_it_took_and_cost(client: Client, me: Actor) -> None:
+    Price.objects.create(model="scripted/fast", starts_at=to_datetime(0), input_nano=1_000_000, output_nano=2_000_000)
+    costs.forget()
+    page = get(client, make_turn(me, LOOK, server_tools=tool()))
+    costs.forget()
+    assert "Where the cost went" in words(page)
+    assert "Where the time went" not in words(page), "the timeline says it"
+    [first, second] = re.findall(r'<p class="spent">(\d+) → (\d+) tokens · \$([\d.]+)</p>', page)
+    for read, written, cost in (first, second):
+        assert float(cost) == pytest.approx(int(read) / 1000 + int(written) * 2 / 1000, abs=0.001)
+
+
+def test_it_names_who_speaks_where_that_changes(client: Client, me: Actor) -> None:
+    page = get(client, make_turn(me, LOOK, agent=make_agent(me, name="support"), server_tools=tool()))
+    spoken = [each for each in elements(page, "p") if each.get("class") == "speaker"]
+    assert [(each["title"], "data-again" in each) for each in spoken[-2:]] == [("support", False), ("support", True)]
+
+
 def test_it_folds_what_was_thought(client: Client, me: Actor) -> None:
     page = get(client, make_turn(me, LOOK, server_tools=tool()))
     assert re.search(r'<details class="thought"><summary>Thought</summary>.*?Hm\.', page, re.DOTALL)
@@ -75,6 +96,29 @@ def test_it_shows_the_facts(client: Client, me: Actor) -> None:
         assert part in read
     assert f"/agents/{agent.public_id}/" in page
     assert f"/sessions/{ids.public(ids.Kind.SESSION, made.session)}/" in page
+
+
+def cut(me: Actor, script: str, at: int) -> Recorded:
+    """A turn that is cancelled in the middle of an inference, which the entry ``at`` begins."""
+    made = make_turn(me, script, upto=at + 1, server_tools=tool())
+    begun = made.entries[at]
+    assert isinstance(begun, StepStarted)
+    last = begun.seq + 1
+    step = {"step": begun.step, "step_type": "inference", "name": begun.name, "started_at": begun.at}
+    detail = InferenceDetail(model_response=CompletionMessage(content="", stop_reason="end_of_turn"), model=begun.name)
+    ended = StepEnded.model_validate({"seq": last, "at": begun.at, "status": "cancelled", "detail": detail, **step})
+    record(made.leg, [ended, TurnEnded(seq=last + 1, at=begun.at, status="cancelled")])
+    return made
+
+
+def test_what_a_cut_inference_took_is_not_said_to_be_nothing(client: Client, me: Actor) -> None:
+    read = words(get(client, cut(me, "say Hello.", 1)))
+    assert "Tokens not reported Cost not reported" in read
+    assert "input not reported output not reported" in read
+    entries = make_turn(me, LOOK, server_tools=tool()).entries
+    second = [number for number, each in enumerate(entries) if isinstance(each, StepStarted)][2]
+    assert "Tokens ≥ " in words(get(client, cut(me, LOOK, second)))
+    assert "not reported" not in words(get(client, make_turn(me)))
 
 
 def test_it_names_the_page_by_the_first_words(client: Client, me: Actor) -> None:
@@ -239,7 +283,8 @@ def test_a_live_card_is_the_one_of_the_page(client: Client, me: Actor) -> None:
     page = get(client, made)
     turn = read_turns.turn(me, made.turn)
     for step in turn.steps:
-        assert fragments.step_card(turn, step, fragments.CardContext("support")) in page
+        context = fragments.CardContext("support", speaks_again=step.number == 2)
+        assert fragments.step_card(turn, step, context) in page
 
 
 def test_it_gives_what_changes_beside_the_steps(client: Client, me: Actor) -> None:
@@ -247,6 +292,6 @@ def test_it_gives_what_changes_beside_the_steps(client: Client, me: Actor) -> No
     for view, wide in (("reader", False), ("timeline", True)):
         page = get(client, f"{url_of(made)}parts/", f"?view={view}")
         parts = {each["data-part"]: each for each in elements(page) if "data-part" in each}
-        assert set(parts) == {"facts", "timeline", "record", f"said-{made.public_id}"}
+        assert set(parts) == {"facts", "timeline", "record", f"said-{made.public_id}", "waiting-count"}
         assert ("data-wide" in parts["timeline"]) is wide
         assert unsafe(page) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -53,6 +54,29 @@ def test_columns_share_the_width() -> None:
 def test_a_line_breaks_where_there_is_no_value() -> None:
     assert charts.line_path([1, 2, None, 4, None, 2, 1], 4, 100) == "M7.143 75L21.429 50M50 0h0M78.571 50L92.857 75"
     assert charts.line_path([None, None], 1) == ""
+
+
+def line(*values: float | None, is_open: bool = False) -> charts.Chart:
+    told = points(*((value,) for value in values))
+    told[-1] = replace(told[-1], is_open=is_open)
+    return charts.lines(told, SERIES[:1], formatter=format.duration, label="x")
+
+
+def test_few_values_of_a_line_are_marked_and_of_many_the_single_ones() -> None:
+    assert [(dot.x, dot.y) for dot in line(None, 1, None, 2).dots] == [(37.5, 60), (87.5, 0)]
+    many = line(*[1.0] * 14, None, 2, None, *[1.0] * 3)
+    assert [dot.x for dot in many.dots] == [77.5]
+
+
+def test_the_last_part_of_a_line_that_is_not_over_is_its_own() -> None:
+    assert [(path.d, path.is_open) for path in line(1, 2, 4, is_open=True).paths] == [
+        ("M16.667 90L50 60", False),
+        ("M50 60L83.333 0", True),
+    ]
+    page = drawn(line(1, 2, 4, is_open=True))
+    assert [each["class"] for each in elements(page, "path")][-2:] == ["line completed", "line completed open"]
+    assert "(so far)" in words(page)
+    assert len(elements(page, "circle")) == 3
 
 
 @pytest.mark.parametrize(

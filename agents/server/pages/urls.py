@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from agents.logs.pages import bulk, exports, logs, numbers, saved_views, suggest
+from agents.logs.pages import bulk, exports, facet_values, logs, numbers, saved_views, suggest
 from agents.pages import (
     agent_health,
     agents,
     conversations,
     dashboard,
     downloads,
+    groups,
+    inbox,
     revisions,
     sessions,
     side_panel,
+    turn_markdown,
     turns,
     value_page,
 )
@@ -25,8 +28,12 @@ urlpatterns: list[URLPattern] = [
     *(pattern for urls in subjects.urls() for pattern in urls.PAGES),
     path("", dashboard.dashboard, name="home"),
     path("dashboard/", dashboard.dashboard_parts, name="dashboard-parts"),
+    path("inbox/", inbox.inbox, name="inbox"),
+    path("inbox/parts/", inbox.inbox_parts, name="inbox-parts"),
     path("logs/", logs.turn_list, name="logs"),
     path("logs/numbers/", numbers.log_numbers, name="log-numbers"),
+    path("logs/groups/", groups.grouped, name="log-groups"),
+    path("logs/values/", facet_values.facet_values, name="log-values"),
     path("logs/complete/", suggest.complete, name="log-complete"),
     path("steps/", logs.step_list, name="steps"),
     path("steps/<str:step_id>/", logs.to_step, name="step"),
@@ -49,6 +56,7 @@ urlpatterns: list[URLPattern] = [
     path("turns/<str:turn_id>/peek/", side_panel.turn_side_panel, name="turn-peek"),
     path("turns/<str:turn_id>/parts/", turns.turn_parts, name="turn-parts"),
     path("turns/<str:turn_id>/turn.json", downloads.turn_as_json, name="turn-json"),
+    path("turns/<str:turn_id>/turn.md", turn_markdown.turn_as_markdown, name="turn-markdown"),
     path("turns/<str:turn_id>/events.jsonl", downloads.turn_events, name="turn-events"),
     path("turns/<str:turn_id>/value/", downloads.turn_value, name="turn-value"),
     path("turns/<str:turn_id>/steps/<str:step_id>/value/", downloads.step_value, name="step-value"),
@@ -61,6 +69,7 @@ urlpatterns: list[URLPattern] = [
     path("sessions/", logs.session_list, name="sessions"),
     path("sessions/<str:session_id>/", sessions.session_page, name="session"),
     path("sessions/<str:session_id>/parts/", sessions.session_parts, name="session-parts"),
+    path("sessions/<str:session_id>/peek/", sessions.session_side_panel, name="session-peek"),
     path("sessions/<str:session_id>/say/", sessions.say, name="session-say"),
     path("agents/", agents.agent_list, name="agents"),
     path("agents/new/", agents.create_agent, name="agent-new"),

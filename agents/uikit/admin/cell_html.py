@@ -38,6 +38,7 @@ _TABLES = {
     Kind.VECTOR_DB: "vectordb",
     Kind.VECTOR_DOCUMENT: "vectordocument",
     Kind.WEBHOOK_ENDPOINT: "webhookendpoint",
+    Kind.AUTOMATION: "automation",
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.live.caller import Caller
+from tests.support.live.caller import Caller, Talk, user
 from tests.support.live.mcp_process import McpProcess
 from tests.support.live.openai_api import created, function, text
 from tests.support.live.page_reader import Reader
@@ -112,6 +112,29 @@ def test_the_python_of_a_waiting_turn_answers_it(caller: Caller, tmp_path: Path)
     assert head.startswith("completed resp_")
     assert said == ["Thanks."]
     assert turn_of(caller, head.removeprefix("completed ")) == turn_of(caller, first["id"])
+
+
+def test_the_programs_of_an_agents_turn_ask_again_and_go_on(caller: Caller, tmp_path: Path) -> None:
+    talk = Talk(caller, name="copied", toolgroups=["builtin::demo"])
+    document = {"content": 'It\'s "closed".', "mime_type": "text/plain"}
+    asked = {"messages": [user('Où est\u2028l\'ours "Bob"?\n$HOME `id` \\')], "documents": [document], "toolgroups": []}
+    first = caller.post(f"{talk.path}/turn", asked).json
+    offered = programs(caller.get(f"/turns/{first['turn_id']}/").body.decode())
+    again, more = "Ask the same in a new session", "Say more in this session"
+    assert list(offered) == [(again, "Python"), (again, "curl"), (more, "Python"), (more, "curl")]
+
+    turn, *said = run_python(offered[again, "Python"], tmp_path)
+    assert said == first["output_message"]["content"].splitlines()
+    page = caller.get(f"/turns/{turn}/turn.md").body.decode()
+    assert 'l\'ours "Bob"?\n$HOME `id` \\' in page
+    assert "closed" in caller.get(f"/turns/{turn}/").body.decode()
+    assert '"event_type":"turn_complete"' in run_shell(offered[again, "curl"]).replace(" ", "")
+
+    turn, *_ = run_python(offered[more, "Python"], tmp_path)
+    turns = [each["turn_id"] for each in caller.get(talk.path).json["turns"]]
+    assert turns == [first["turn_id"], turn]
+    run_shell(offered[more, "curl"])
+    assert len(caller.get(talk.path).json["turns"]) == 3
 
 
 # ---------------------------------------------------------------------------------------- on the page

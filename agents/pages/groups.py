@@ -1,0 +1,276 @@
+"""A list in groups: what a query matches by one or two fields or lengths of time, as a table, a chart and CSV. Each
+number leads to the list of its rows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from agents.base import ids
+from agents.base.errors import InvalidRequest, Unavailable
+from agents.base.timestamps import to_datetime
+from agents.logs.pages.lists import ListTab
+from agents.logs.pages.numbers import tab_of, zone_of
+from agents.logs.schemas.numbers import Group, Stats
+from agents.logs.store import numbers
+from agents.logs.wire.export import group_table
+from agents.pages.period_metrics import cost_label, count_label, duration_label
+from agents.pages.periods import MetricsQuery
+from agents.query import parser
+from agents.query.describe import describe
+from agents.query.tree import Level, Or, Query
+from agents.uikit import charts, format
+from agents.uikit.access import PageRequest, page
+from agents.uikit.charts import Chart, Point, Series
+from agents.uikit.elements import status_label, type_label
+from agents.uikit.links import at
+from agents.uikit.sources import source_label
+
+FIELDS = {
+    "agent": gettext_noop("Agent"),
+    "model": gettext_noop("Model"),
+    "tool": gettext_noop("Tool"),
+    "user": gettext_noop("User"),
+    "status": gettext_noop("Status"),
+    "error": gettext_noop("Error"),
+    "type": gettext_noop("Step"),
+    "key": gettext_noop("API key"),
+    "source": gettext_noop("Source"),
+    "provider": gettext_noop("Provider"),
+}
+TIMES = {
+    "hour": gettext_noop("Hour"),
+    "day": gettext_noop("Day"),
+    "week": gettext_noop("Week"),
+    "month": gettext_noop("Month"),
+}
+USUAL: dict[Level, tuple[str, ...]] = {
+    "turn": ("agent", "day"),
+    "session": ("agent",),
+    "step": ("tool",),
+    "response": ("model", "day"),
+}
+MAX_GROUPS, MAX_ROWS, MAX_SERIES, MAX_POINTS = 10_000, 500, 5, 200
+_LABELS: dict[str, Callable[[str], str]] = {"status": status_label, "type": type_label, "source": source_label}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number of each group that a chart shows and rows are sorted by. One that ``adds_up`` is stacked."""
+
+    title: str
+    amount: Callable[[Stats], float | None]
+    formatter: Callable[[float | None], str]
+    adds_up: bool = True
+
+
+MEASURES = {
+    "count": Measure(gettext_noop("Count"), lambda stats: float(stats.count), count_label),
+    "failed": Measure(gettext_noop("Failed"), lambda stats: float(stats.failed), count_label),
+    "tokens": Measure(gettext_noop("Tokens"), lambda stats: float(stats.tokens.total_tokens), count_label),
+    "cost": Measure(gettext_noop("Cost"), lambda stats: stats.cost_usd, cost_label),
+    "duration": Measure("p95", lambda stats: stats.duration_ms.p95, duration_label, adds_up=False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A group in the table: the labels of its values, empty for none, and the lists of its rows. ``share`` is the
+    length of its bar in percent."""
+
+    labels: tuple[str, ...]
+    url: str
+    failed_url: str
+    stats: Stats
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is grouped: the list and its query, the names of fields and times, the measure, the reader's zone."""
+
+    tab: ListTab
+    query: Query
+    by: tuple[str, ...]
+    show: str
+    zone: tzinfo
+
+    @property
+    def measure(self) -> Measure:
+        return MEASURES[self.show]
+
+    @property
+    def time_at(self) -> int | None:
+        """The place of the length of time among ``by``; None where there is none."""
+        return next((number for number, name in enumerate(self.by) if name in TIMES), None)
+
+    @property
+    def base(self) -> MetricsQuery:
+        text = self.query.text
+        return MetricsQuery(f"({text})" if isinstance(self.query.tree, Or) else text, self.tab.level)
+
+    def url(self, **changes: str) -> str:
+        values = {"level": self.tab.level, "q": self.query.text, "by": ",".join(self.by), "show": self.show, **changes}
+        return at(f"/logs/groups/?{urlencode(values)}")
+
+
+@page("read")
+def grouped(request: PageRequest) -> HttpResponse:
+    chosen = _read(request)
+    context = _form(chosen)
+    try:
+        found = numbers.groups(request.actor, chosen.query, chosen.by, MAX_GROUPS, chosen.zone)
+        total = numbers.stats(request.actor, chosen.query)
+    except Unavailable as error:
+        return render(request, "pages/groups.html", context | {"slow": error.message}, status=503)
+    if request.GET.get("format") == "csv":
+        headers = {"Content-Disposition": f'attachment; filename="{chosen.tab.plural}-by-{"-".join(chosen.by)}.csv"'}
+        return HttpResponse(group_table(found), content_type="text/csv; charset=utf-8", headers=headers)
+    rows = _rows(chosen, found.groups)
+    context |= {
+        "rows": rows[:MAX_ROWS],
+        "more": len(rows) - len(rows[:MAX_ROWS]) + found.more,
+        "total": total,
+        "failed_url": chosen.base.also("status:failed").url,
+        "chart": _chart(chosen, found.groups),
+    }
+    return render(request, "pages/groups.html", context)
+
+
+def _read(request: PageRequest) -> _Request:
+    tab, zone = tab_of(request), zone_of(request)
+    query = parser.read(request.GET.get("q", ""), now_us=ids.now_us(), zone=zone, level=tab.level)
+    names = [name for text in request.GET.getlist("by") for name in text.split(",") if name]
+    by = tuple(dict.fromkeys(names)) or USUAL[tab.level]
+    show = request.GET.get("show") or "count"
+    if show not in MEASURES:
+        raise InvalidRequest(f"show: say one of {', '.join(MEASURES)}.", param="show")
+    return _Request(tab, query, by, show, ZoneInfo(zone))
+
+
+def _form(chosen: _Request) -> dict[str, object]:
+    from agents.logs.store.numbers.dimensions import GROUPS  # with numpy, when first counted
+
+    fields = next(columns for table, columns in GROUPS.items() if table == chosen.tab.level)
+    names = [name for name in (*FIELDS, *TIMES) if name in TIMES or name in fields]
+    return {
+        "place": chosen.tab,
+        "text": chosen.query.text,
+        "sentence": describe(chosen.query, language=translation),
+        "list_url": chosen.tab.link(chosen.query.text),
+        "by": [*chosen.by, ""][:2],
+        "headings": [_title(name) for name in chosen.by],
+        "choices": [(name, _title(name)) for name in names],
+        "show": chosen.show,
+        "measures": [(name, _(measure.title)) for name, measure in MEASURES.items()],
+        "csv_url": chosen.url(format="csv"),
+        "rows": (),
+        "slow": "",
+        "chart": None,
+    }
+
+
+def _title(name: str) -> str:
+    return _({**FIELDS, **TIMES}.get(name, name))
+
+
+# --------------------------------------------------------------------------------------------- table
+
+
+def _rows(chosen: _Request, groups: Sequence[Group]) -> list[GroupRow]:
+    """Return the groups as rows: the newest times first, then those with the most of the measure."""
+    amounts = [chosen.measure.amount(group.stats) or 0 for group in groups]
+    maximum = max(amounts, default=0)
+    ordered = sorted(zip(groups, amounts, strict=True), key=lambda pair: (-(pair[0].from_us or 0), -pair[1]))
+    return [_row(chosen, group, charts.bar_percent(amount, maximum)) for group, amount in ordered]
+
+
+def _row(chosen: _Request, group: Group, share: float) -> GroupRow:
+    query = chosen.base
+    for name, value in zip(chosen.by, group.values, strict=True):
+        if name in TIMES and group.from_us is not None:
+            query = query.during(*_interval(name, group.from_us, chosen.zone))
+        else:
+            query = query.where(name, value or None)
+    labels = tuple(_label(name, group, position, chosen.zone) for position, name in enumerate(chosen.by))
+    return GroupRow(labels, query.url, query.also("status:failed").url, group.stats, share)
+
+
+def _interval(name: str, from_us: int, zone: tzinfo) -> tuple[int, int]:
+    from agents.logs.store.numbers.dimensions import PERIODS, edges  # with numpy, when first counted
+
+    low, high, *_later = edges(from_us, from_us + 1, PERIODS[name], zone)
+    return low, high
+
+
+def _label(name: str, group: Group, position: int, zone: tzinfo) -> str:
+    if name in TIMES and group.from_us is not None:
+        start = to_datetime(group.from_us).astimezone(zone)
+        return f"{format.date(start)}, {start:%H:%M}" if name == "hour" else format.date(start)
+    label, value = group.labels[position], group.values[position]
+    return _LABELS[name](value) if value and name in _LABELS else label
+
+
+# --------------------------------------------------------------------------------------------- chart
+
+
+def _chart(chosen: _Request, groups: Sequence[Group]) -> Chart | None:
+    """Draw the measure over time, with a series for each of the largest values of the other field; None where rows are
+    not grouped by time, or over more of it than can be drawn."""
+    if chosen.time_at is None or not groups:
+        return None
+    from agents.logs.store.numbers.dimensions import PERIODS, edges  # with numpy, when first counted
+
+    times = [group.from_us or 0 for group in groups]
+    starts = edges(min(times), max(times) + 1, PERIODS[chosen.by[chosen.time_at]], chosen.zone)[:-1]
+    if len(starts) > MAX_POINTS:
+        return None
+    names, cells = _cells(chosen, groups)
+    series = [Series(f"series-{number}", name) for number, (_key, name) in enumerate(names, 1)]
+    has_rest = chosen.measure.adds_up and any(key not in dict(names) for key, _start in cells)
+    if has_rest:
+        series.append(Series("series-rest", _("others")))
+    points = [_point(chosen, start, [key for key, _name in names], cells, has_rest=has_rest) for start in starts]
+    draw = charts.bars if chosen.measure.adds_up else charts.lines
+    label = _("%(measure)s over time") % {"measure": _(chosen.measure.title)}
+    return draw(points, series, formatter=chosen.measure.formatter, label=label, zone=chosen.zone)
+
+
+_Cells = dict[tuple[str, int], float | None]
+"""The measure by value of the other field and beginning of the time."""
+
+
+def _cells(chosen: _Request, groups: Sequence[Group]) -> tuple[list[tuple[str, str]], _Cells]:
+    """Return the values with the largest sums, each with its label, and the measure of all."""
+    other = next((number for number in range(len(chosen.by)) if number != chosen.time_at), None)
+    sums: defaultdict[str, float] = defaultdict(float)
+    labels: dict[str, str] = {}
+    cells: _Cells = {}
+    for group in groups:
+        key = "" if other is None else group.values[other] or ""
+        labels[key] = _(chosen.measure.title) if other is None else _label(chosen.by[other], group, other, chosen.zone)
+        amount = chosen.measure.amount(group.stats)
+        sums[key] += amount or 0
+        cells[key, group.from_us or 0] = amount
+    largest = sorted(sums, key=lambda key: -sums[key])[:MAX_SERIES]
+    return [(key, labels[key] or _("none")) for key in largest], cells
+
+
+def _point(chosen: _Request, start: int, keys: Sequence[str], cells: _Cells, *, has_rest: bool) -> Point:
+    values = [cells.get((key, start)) for key in keys]
+    if has_rest:
+        values.append(sum(amount or 0 for (key, at_us), amount in cells.items() if at_us == start and key not in keys))
+    if chosen.measure.adds_up:
+        values = [value or 0.0 for value in values]
+    name = chosen.by[chosen.time_at or 0]
+    return Point(start, tuple(values), chosen.base.during(*_interval(name, start, chosen.zone)).url)
