@@ -6,6 +6,8 @@ these rules as contracts, and ``make lint`` checks them.
 =====================  ==========================================================================
 ``server``             puts the subjects together: URLs, the socket, commands, backups, checks, the demo
 ---------------------  --------------------------------------------------------------------------
+``batches``            files of requests, run behind the back of those who sent them
+---------------------  --------------------------------------------------------------------------
 ``identity``           login, API keys and groups on pages; identity providers that know tokens
 ``prices``             prices of models, costs of steps
 ``feedback``           ratings, scores, comments and tags of people
@@ -18,6 +20,7 @@ these rules as contracts, and ``make lint`` checks them.
 ``log_tools``          the log as tools for other agents: an MCP server
 ``webhooks``           what turns come to, sent to the addresses that their owner has registered
 ``budgets``            limits of what inferences may spend, made and shown
+``automations``        sessions that begin, or go on, at set times
 ``subagents``          agents as tools of other agents: the turns they run for a call, and the trees of these
 ---------------------  --------------------------------------------------------------------------
 ``pages``              pages and admin of the record: agents, sessions, turns, steps; the dashboard
@@ -52,7 +55,7 @@ Async and sync code meet in ``base.reading``, ``base.feed_reader``, ``record.liv
 ``record.store.recorder``, ``loop.run``, ``responses.runner.socket``, ``base.api.views`` and, for request threads and
 shutdown, in ``agentsite``, which also has the commands ``serve``, ``backup``, ``restore`` and ``copy_to_postgres``.
 
-The thirteen subjects from ``identity`` to ``subagents`` can be left out by the setting ``INSTALLED_SUBJECTS``. What
+The fifteen subjects from ``batches`` to ``subagents`` can be left out by the setting ``INSTALLED_SUBJECTS``. What
 they add to those below them they register in ``install``: tools, shields and documents of a turn
 (``loop.extensions``) and of a response (``responses.runner.extensions``), work of a serving process
 (``loop.background``), places on pages (``pages.places``), fields of queries and formats of exports (``logs``),

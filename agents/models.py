@@ -5,14 +5,17 @@ done with rows lives in the ``store`` of its subject. Hot columns stand in narro
 what is large or rarely read beside them (`TurnBody`, `StepDetail`).
 """
 
+from agents.automations.models import Automation, AutomationRun, RunState
 from agents.base.models.changes import Change, ChangeKind
 from agents.base.models.fingerprints import SecretFingerprint
 from agents.base.models.people import ApiKey, GroupAttributes, User
 from agents.base.models.processes import Process
 from agents.base.models.scopes import Scope
 from agents.base.models.terms import Term
+from agents.batches.models import BatchLine, RequestBatch
 from agents.feedback.models import Feedback, Rating
 from agents.knowledge.models.files import File, FileBlock
+from agents.knowledge.models.uploads import Upload, UploadBlock, UploadPart
 from agents.knowledge.models.vector_dbs import Chunk, FileBatch, VectorDB, VectorDocument
 from agents.logs.models.retention import RetentionReceipt, RetentionRule
 from agents.logs.models.saved_views import SavedView
@@ -23,6 +26,7 @@ from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.budgets import Budget, BudgetSpend
 from agents.record.models.choices import Api, BudgetPeriod, BudgetTarget, Source, StepStatus, StepType, TurnStatus
 from agents.record.models.forks import Fork
+from agents.record.models.hand_overs import HandOver
 from agents.record.models.inputs import InputKind, TurnInput
 from agents.record.models.journal import DeltaBatch, Event, EventPack
 from agents.record.models.prices import Price
@@ -42,6 +46,9 @@ __all__ = [
     "AgentRevision",
     "Api",
     "ApiKey",
+    "Automation",
+    "AutomationRun",
+    "BatchLine",
     "Budget",
     "BudgetPeriod",
     "BudgetSpend",
@@ -60,6 +67,7 @@ __all__ = [
     "FileBlock",
     "Fork",
     "GroupAttributes",
+    "HandOver",
     "Import",
     "ImportBlock",
     "ImportState",
@@ -71,9 +79,11 @@ __all__ = [
     "PromptVersion",
     "Rating",
     "RegisteredModel",
+    "RequestBatch",
     "Response",
     "RetentionReceipt",
     "RetentionRule",
+    "RunState",
     "SavedView",
     "Scope",
     "SecretFingerprint",
@@ -98,6 +108,9 @@ __all__ = [
     "TurnInput",
     "TurnStatus",
     "TurnTag",
+    "Upload",
+    "UploadBlock",
+    "UploadPart",
     "User",
     "ValueBlock",
     "VectorDB",

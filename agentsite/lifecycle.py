@@ -33,7 +33,7 @@ from agents.record.bus import hub
 from agents.record.mirrors import mirrors
 from agents.record.sharing import LogSharing
 from agents.record.store import closing, deletion, partitions, removal, sessions
-from agents.server.socket import LiveConsumer
+from agents.server.socket import LiveConsumer, ResponsesConsumer
 from agentsite import providers
 from agentsite.memory import ProcessMemory
 from agentsite.request_threads import close_connections, thread_pool
@@ -131,6 +131,7 @@ class Lifecycle:
         message = "The server stops; what runs goes on elsewhere, or at the next start. Ask again, from the last event."
         rights.end_connections(Unavailable(message, code="server_stopping", retry_after_s=1))
         await LiveConsumer.settle(SETTLE_S)
+        await ResponsesConsumer.settle(SETTLE_S)
 
     async def stop(self) -> None:
         """Stop the parts that runs and readers needed, once these have ended."""

@@ -26,8 +26,9 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from agents.base import shares
 from agents.base.api.error_bodies import speaks_anthropic
-from agents.base.api.negotiation import error_response, for_caller
+from agents.base.api.negotiation import error_response
 from agents.base.api.views import Awaited
+from agents.base.api.waiting import awaited
 from agents.base.errors import AgentsError, InvalidRequest, MethodNotAllowed, NotAllowed, RateLimited
 from agentsite import callers, request_bodies, request_log
 from agentsite.request_threads import EXECUTOR_KEY, RequestExecutor
@@ -253,7 +254,4 @@ class AwaitMiddleware(_Async):
         executor = executor_of(request)
         if executor is not None:
             executor.free()  # the view is done; the awaited work does not need its thread
-        try:
-            return await response.work()
-        except Exception as error:  # noqa: BLE001 - an edge of ours: DRF's own is not around this code
-            return error_response(for_caller(error, request), request)
+        return await awaited(response, request)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from agents.loop.embeddings.registry import EmbeddingModels
 from agents.loop.extensions import extensions
+from agents.loop.inference.chat.request import GRAMMAR_FIELDS
 from agents.loop.inference.openai_compatible import EndpointConfig
 from agents.loop.inference.registry import Endpoints
 from agents.loop.provider_set import Providers, build_providers
+
+MAX_TOKENS_FIELDS = ("max_tokens", "max_completion_tokens")
 
 
 def configured_endpoints() -> Endpoints:
@@ -24,7 +27,9 @@ def _endpoint_configs() -> dict[str, EndpointConfig]:
         name: EndpointConfig(
             base_url=str(raw.get("base_url", "")),
             api_key=raw.get("api_key") or None,
-            max_tokens_field=_max_tokens_field(name, raw),
+            max_tokens_field=_choice(name, raw, "max_tokens_field", MAX_TOKENS_FIELDS) or "max_tokens",
+            grammars=_choice(name, raw, "grammars", tuple(GRAMMAR_FIELDS)),
+            messages=_choice(name, raw, "messages", ("bearer", "x-api-key")),
         )
         for name, raw in settings.MODEL_ENDPOINTS.items()
     }
@@ -34,12 +39,12 @@ def _endpoint_configs() -> dict[str, EndpointConfig]:
     return configured
 
 
-def _max_tokens_field(endpoint: str, raw: Mapping[str, object]) -> str:
-    field = raw.get("max_tokens_field") or "max_tokens"
-    if field not in ("max_tokens", "max_completion_tokens"):
-        message = f"MODEL_ENDPOINTS: {endpoint}: max_tokens_field is max_tokens or max_completion_tokens"
-        raise ImproperlyConfigured(message)
-    return str(field)
+def _choice(endpoint: str, raw: Mapping[str, object], name: str, choices: Sequence[str]) -> str:
+    """Return what a field of an endpoint says; empty where it says nothing."""
+    value = raw.get(name) or ""
+    if value and value not in choices:
+        raise ImproperlyConfigured(f"MODEL_ENDPOINTS: {endpoint}: {name} is {' or '.join(choices)}")
+    return str(value)
 
 
 def configured_providers(models: Endpoints, pace: float = 1.0) -> Providers:

@@ -7,6 +7,7 @@ Without the limits any caller could fill the memory; without draining a SIGTERM 
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import socket
 import struct
@@ -27,6 +28,7 @@ from twisted.logger import globalLogBeginner
 from twisted.web.http import _GenericHTTPChannelProtocol
 
 from agents.base.errors import TooLarge
+from agents.responses.wire.socket_stream import error_message
 from agentsite import request_bodies
 from agentsite.http_channel import ApiErrorChannel
 
@@ -40,6 +42,8 @@ LARGE_BODY = 1024 * 1024
 """Bytes from which on a body is passed on in chunks."""
 MAX_WEBSOCKET_MESSAGE = SOCKET_BUFFER = 64 * 1024
 GOING_AWAY = 1001
+MAX_CLOSE_REASON = 123
+"""Bytes of the reason in a frame that closes a socket."""
 FLUSH_TIMEOUT_S, CLEAN_UP_TIMEOUT_S = 2.0, 5.0
 
 
@@ -49,12 +53,12 @@ def _silent(event: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """The largest bodies in bytes: of any request (``body``); of a file posted to one of the paths ``uploads``,
+    """The largest bodies in bytes: of any request (``body``); of a file posted to a path that ``uploads`` matches,
     whose form may have `FORM` more; and of ``telemetry`` posted to one of the paths ``reports``."""
 
     body: int
     upload: int
-    uploads: frozenset[bytes] = frozenset()
+    uploads: re.Pattern[bytes]
     telemetry: int = 0
     reports: frozenset[bytes] = frozenset()
 
@@ -64,7 +68,7 @@ class BodyLimits:
         url_path = path.partition(b"?")[0] if method == b"POST" else b""
         if url_path in self.reports:
             return max(self.telemetry, self.body)
-        return self.upload + self.FORM if url_path in self.uploads else self.body
+        return self.upload + self.FORM if self.uploads.fullmatch(url_path) else self.body
 
 
 class LimitedRequest(WebRequest):  # type: ignore[misc]  # untyped
@@ -181,10 +185,21 @@ class InboundLimitedProtocol(WebSocketProtocol):  # type: ignore[misc]  # untype
     maxMessagePayloadSize: int
     maxFramePayloadSize: int
 
+    has_requests = False
+
     def onConnect(self, request: Any) -> Any:
         if request.path.endswith("/responses"):
+            self.has_requests = True
             self.maxMessagePayloadSize = self.maxFramePayloadSize = self.factory.server_class.caps.body
         return super().onConnect(request)
+
+    def _max_message_size_exceeded(self, size: int, limit: int, reason: str) -> None:
+        """Tell a client that has sent too large a request of the limit, in the words of its API, before the socket is
+        closed."""
+        if self.has_requests and self.state == self.STATE_OPEN:
+            error = TooLarge(f"The message is larger than {limit // 2**20} MiB.")
+            self.transport.write(_text_frame(error_message(error)))
+        super()._max_message_size_exceeded(size, limit, reason)
 
     def sendMessage(self, *args: Any, **options: Any) -> None:
         limit, self.maxMessagePayloadSize = self.maxMessagePayloadSize, 0
@@ -192,6 +207,10 @@ class InboundLimitedProtocol(WebSocketProtocol):  # type: ignore[misc]  # untype
             super().sendMessage(*args, **options)
         finally:
             self.maxMessagePayloadSize = limit
+
+    def sendClose(self, code: int | None = None, reason: str | None = None) -> None:
+        """Close with any code: the library lets an application say less than the protocol has (1012, a restart)."""
+        self.sendCloseFrame(code=code, reasonUtf8=reason.encode()[:MAX_CLOSE_REASON] if reason else None)
 
     def handle_reply(self, message: dict[str, Any]) -> None:
         """Send several texts at once, the reason of a close with it, and the status of a refusal."""

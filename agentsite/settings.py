@@ -158,6 +158,8 @@ UNMATCHED_DAYS = env.integer("UNMATCHED_DAYS", 7, low=1, high=3650)
 """How long traces are kept of which no turn was made."""
 WEBHOOK_DAYS = env.integer("WEBHOOK_DAYS", 30, low=2, high=3650)
 """How long events of webhooks and their deliveries are kept."""
+AUTOMATION_DAYS = env.integer("AUTOMATION_DAYS", 30, low=2, high=3650)
+"""How long it is kept what became of an automation's times."""
 
 # ------------------------------------------------------------------------------------------------- telemetry
 METRICS_TOKEN = env.secret("METRICS_TOKEN")

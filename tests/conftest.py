@@ -29,7 +29,7 @@ from agents.base.access import ACTIONS, Actor
 from agents.base.store import failures, keys, readiness, scopes, terms
 from agents.knowledge.store import vectors
 from agents.record.store import costs, spending
-from tests import kept, second_database
+from tests import kept, lengthy, second_database
 from tests.support.inprocess import empty_database
 
 # a machine that is busy makes examples slowly: what is promised about them is not their pace
@@ -52,6 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)  # before they are put in an order by chance
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """PostgreSQL is the second database; whoever names a test has it there also."""
+    lengthy.mark(items)
     if os.environ.get("TEST_DATABASE_URL") and not any("::" in chosen for chosen in config.args):
         second_database.select(config, items)
 
@@ -102,6 +103,15 @@ def _no_language() -> Iterator[None]:
     translation.deactivate()
     yield
     translation.deactivate()
+
+
+@pytest.fixture
+def inline_turns(db: None) -> Iterator[None]:
+    """Turns run in the test's own process, each while its request waits."""
+    from tests.support.inprocess import inline_service  # loads the loop and its endpoints, which few tests need
+
+    with inline_service():
+        yield
 
 
 class Clock:

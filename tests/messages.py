@@ -59,6 +59,8 @@ def messages() -> Iterator[Message]:
         yield from _of_jinja(path)
     for field in FIELDS.values():
         yield Message("agents/record/catalogue.py", field.help)
+        for phrase in field.phrase.split("|"):
+            yield Message("agents/record/catalogue.py", phrase)
 
 
 def _files(folder: str, pattern: str) -> list[Path]:

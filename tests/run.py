@@ -114,6 +114,7 @@ NOT_OF_THE_DATABASE = (
     "tests/knowledge/live/test_document_bombs.py",
     "tests/knowledge/providers",
     "tests/knowledge/schemas",
+    "tests/log_tools/live/test_transports.py",
     "tests/loop/inference",
     "tests/query",
     "tests/relay",
@@ -140,7 +141,7 @@ def postgresql() -> bool:
 
 def slow() -> bool:
     """What takes its time, often by waiting: two at a time, as each has a server of its own."""
-    return pytest("-m", "slow and not browser")
+    return pytest("-m", "(slow or lengthy) and not browser")
 
 
 _ALL_OF_IT = ("-n", "0", "-m", "(corpus or slow) and not browser", "--timeout", "7200")
@@ -165,7 +166,7 @@ def slow_browser() -> bool:
 
 
 def quick_tests() -> bool:
-    return pytest("-m", "not browser and not slow and not corpus")
+    return pytest("-m", "not browser and not slow and not corpus and not lengthy")
 
 
 def beside(*steps: Callable[[], bool]) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import ROOT
+from tests import ROOT, lengthy
 
 FILE_LINES, FUNCTION_LINES, PARAMETERS = 400, 60, 6
 NAMES_NOBODY_UNDERSTANDS = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "base2"}
@@ -275,3 +275,13 @@ def test_no_file_of_a_tool_is_tracked() -> None:
         r"(^|/)(__pycache__|\.\w+_cache|\.hypothesis|\.schemathesis|\.venvs?|var|node_modules)/|\.(pyc|log|sqlite3)$"
     )
     assert [name(path) for path in tracked() if strays.search(name(path))] == []
+
+
+def test_each_lengthy_test_is_there() -> None:
+    """``tests/lengthy.txt`` is written by a program, and a test that is renamed is one of the loop again."""
+    gone = {name for name in lengthy.names() if not _has_test(*name.split("::"))}
+    assert gone == set()
+
+
+def _has_test(path: str, name: str) -> bool:
+    return (ROOT / path).exists() and f"def {name}(" in (ROOT / path).read_text()

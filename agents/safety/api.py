@@ -108,7 +108,8 @@ class Moderations(ApiView):
     def post(self, request: Request) -> HttpResponseBase:
         body: Moderate = self.body(Moderate)
         name = body.model or self._only()
-        chosen = guards.shields(service().providers, self.actor, [name], "model")
+        shield = guards.name_of(service().providers, self.actor, name)
+        chosen = guards.shields(service().providers, self.actor, [shield], "model")
         texts = [body.input] if isinstance(body.input, str) else body.input
 
         async def work() -> HttpResponseBase:

@@ -47,6 +47,13 @@ def find(providers: Providers, actor: Actor, name: str, action: Action = "read")
     return _spec(row) if row else None
 
 
+def name_of(providers: Providers, actor: Actor, named: str, action: Action = "run") -> str:
+    """The name of a shield that is named by it, or by what its provider knows it as; what is neither is returned."""
+    if find(providers, actor, named, action) is not None:
+        return named
+    return next((spec.name for spec in listing(providers, actor, action) if spec.resource == named), named)
+
+
 def listing(providers: Providers, actor: Actor, action: Action = "read") -> list[ShieldSpec]:
     """All shields the actor sees and may do this with."""
     fixed = providers.part(ShieldRegistry).fixed

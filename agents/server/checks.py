@@ -16,7 +16,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
-from agents.base.subjects import REMOVABLE, is_installed
+from agents.base.subjects import NEEDS, REMOVABLE, is_installed
 from agents.loop.inference.registry import SCRIPTED
 
 LOOPBACK_NAMES = {"localhost", "127.0.0.1", "[::1]"}
@@ -65,6 +65,10 @@ def subjects() -> _Messages:
         if name not in REMOVABLE:
             hint = f"There are: {', '.join(REMOVABLE)}."
             yield Error(f"INSTALLED_SUBJECTS: there is no subject {name!r}.", hint=hint, id="agents.E005")
+    for name, needed in NEEDS.items():
+        if is_installed(name) and not is_installed(needed):
+            hint = f"Add {needed!r}, or leave {name!r} out, too."
+            yield Error(f"INSTALLED_SUBJECTS: {name!r} needs {needed!r}.", hint=hint, id="agents.E007")
     if settings.REQUIRE_LOGIN and not is_installed("identity"):
         hint = "Install it, or read the log over the API, with keys that were made before."
         yield Warning("Nobody can log in to the pages: the subject identity is left out.", hint=hint, id="agents.W007")

@@ -9,10 +9,10 @@ from agents.base.subjects import installed, left_out
 
 INSTALLING = (
     *("record", "responses", "logs", "identity", "feedback", "forks", "tools", "safety", "knowledge", "telemetry"),
-    *("webhooks", "budgets", "subagents"),
+    *("pages", "webhooks", "budgets", "subagents", "automations", "batches"),
 )
 """Subjects with an ``install`` module, which registers what they add to others."""
-_ADMIN = ("identity", "prices", "tools", "safety", "knowledge", "relay", "webhooks")
+_ADMIN = ("identity", "prices", "tools", "safety", "knowledge", "relay", "webhooks", "automations")
 """Removable subjects with admin pages."""
 _COMMANDS = {"identity": ("admin_link",), "prices": ("prices",), "log_tools": ("mcp",)}
 
@@ -24,6 +24,7 @@ def install() -> None:
         if subject not in without:
             import_module(f"agents.{subject}.install").install()
     import_module("agents.server.gauges").register()
+    import_module("agents.server.demo.questions").register()
 
 
 def urls() -> list[ModuleType]:

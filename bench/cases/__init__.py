@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 
 from bench.cases import (
+    budgets,
     client_tools,
     create,
+    dialects,
     engines,
     fairness,
     fleet,
@@ -55,6 +57,7 @@ CASES: dict[str, Case] = {
     "client-tools": client_tools.rows,
     "server-tools": server_tools.rows,
     "responses": responses.rows,
+    "dialects": dialects.rows,
     "reconnects": reconnects.rows,
     "sockets": sockets.rows,
     "long-session": long_session.rows,
@@ -79,6 +82,7 @@ CASES: dict[str, Case] = {
     "fleet": fleet.rows,
     "write-ahead": write_ahead.rows,
     "metrics": metrics.rows,
+    "budgets": budgets.rows,
     "start-up": start_up.rows,
     "idle-memory": idle_memory.rows,
 }

@@ -13,14 +13,23 @@ from dataclasses import dataclass, field
 import pytest
 from django.contrib.auth.models import Group
 
+from agents.automations.models import AutomationRun, RunState
+from agents.automations.schemas.records import Schedule, StoredTarget
+from agents.automations.store import automations
+from agents.automations.store import runs as automation_runs
+from agents.automations.store.automations import NewAutomation
 from agents.base import ids
 from agents.base.access import ACTIONS, Action, Actor
 from agents.base.models.people import ApiKey, GroupAttributes, User
 from agents.base.store import keys
 from agents.base.store.registered import Registration
+from agents.batches.models import RequestBatch
+from agents.batches.schemas.batches import CreateBatch
+from agents.batches.store import batches
 from agents.feedback.store import feedback
 from agents.feedback.store.feedback import FeedbackContent
-from agents.knowledge.store import files, indexing, vector_dbs, vector_files, vector_stores, vectors
+from agents.knowledge.models.uploads import Upload
+from agents.knowledge.store import files, indexing, uploads, vector_dbs, vector_files, vector_stores, vectors
 from agents.knowledge.store.files import NewFile
 from agents.knowledge.store.vector_dbs import NewChunk, NewDocument
 from agents.knowledge.store.vector_files import NewStoreFile
@@ -135,12 +144,16 @@ OPENAI = {
     "file_id": ids.Kind.FILE,
     "vector_store_id": ids.Kind.VECTOR_STORE,
     "batch_id": ids.Kind.FILE_BATCH,
+    "upload_id": ids.Kind.UPLOAD,
+    "job_id": ids.Kind.BATCH,
     "response_id": ids.Kind.RESPONSE,
     "conversation_id": ids.Kind.SESSION,
     "webhook_endpoint_id": ids.Kind.WEBHOOK_ENDPOINT,
     "delivery_id": ids.Kind.WEBHOOK_DELIVERY,
     "prompt_id": ids.Kind.PROMPT,
     "budget_id": ids.Kind.BUDGET,
+    "automation_id": ids.Kind.AUTOMATION,
+    "invocation_id": ids.Kind.AUTOMATION_RUN,
 }
 """The same, by ids among OpenAI's objects."""
 BESIDE = {"other_id"}
@@ -148,7 +161,7 @@ BESIDE = {"other_id"}
 OWNED = {*KINDS, *NAMED, *OPENAI, "item_id"}
 
 
-HELD = {"key_id", "feedback_id", "view_id", "import_id", "webhook_endpoint_id", "budget_id"}
+HELD = {"key_id", "feedback_id", "view_id", "import_id", "webhook_endpoint_id", "budget_id", "automation_id"}
 """What only its maker, and an admin, may touch."""
 
 
@@ -156,7 +169,8 @@ HELD = {"key_id", "feedback_id", "view_id", "import_id", "webhook_endpoint_id", 
 class Chain:
     """An agent, a session of it, a failed turn in that, a step of that, a key, a vector database, a shield, a model,
     a chat completion, a vector store with a file from a batch, a response, a conversation with an item, a trace of
-    which no turn was made, an endpoint of webhooks with a delivery, a prompt, a budget: ``ids`` by parameter.
+    which no turn was made, an endpoint of webhooks with a delivery, a prompt, a budget, an automation with a run:
+    ``ids`` by parameter.
     The canary is in every text of them, behind a word that searches find. The agent is disabled: who
     gets as far as starting a turn is refused only there."""
 
@@ -195,6 +209,7 @@ def build(owner: Actor, name: str, *, played: bool = True) -> Chain:
     limits = Limits(tokens=10**12)
     budget = NewBudget(BudgetTarget.USER, owner.user_id, BudgetPeriod.TOTAL, limits, name=words)
     more["budget_id"] = budgets.create(owner, budget).public_id
+    more |= make_automation(owner, words)
     more["response_id"] = make_response(owner, f"think {words}\nsay {words}", said=words).public_id
     return Chain(name, canary, {**named, "key_id": make_key(owner, words)[0], **more})
 
@@ -209,6 +224,18 @@ def make_endpoint(owner: Actor, words: str) -> dict[str, str]:
     url = f"http://127.0.0.1:9/{words.replace(' ', '/')}"
     made, _ = endpoints.create(owner, name=words, url=url, event_types=["turn.failed"])
     return {"webhook_endpoint_id": made.public_id}
+
+
+def make_automation(owner: Actor, words: str) -> dict[str, str]:
+    """An automation that has run in vain."""
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]}
+    target = {"type": "new_session", "agent_id": words, "config": None, "input": [said], "metadata": {"of": words}}
+    schedule = Schedule("0 0 1 1 *", "UTC")
+    new = NewAutomation(words, schedule, StoredTarget(target), {"of": words}, ids.now_us() + 10**13)
+    made = automations.create(owner, new)
+    run = automation_runs.add_manual(made)
+    AutomationRun.objects.filter(pk=run.key).update(state=RunState.FAILED, error=words, error_code="not_found")
+    return {"automation_id": made.public_id, "invocation_id": run.public_id}
 
 
 def make_delivery(endpoint_id: str) -> str:
@@ -244,14 +271,21 @@ def make_completion(owner: Actor, words: str) -> str:
 
 
 def make_files(owner: Actor, words: str) -> dict[str, str]:
-    """A file, in a vector store by a batch, and read."""
+    """A file, in a vector store by a batch, and read; an upload and a batch that have begun."""
     file = files.create(owner, NewFile(words, "assistants", "text/plain"), [words.encode()]).public_id
     store = vector_files.create_store(owner, NewStore(words, words, 4, metadata={"of": words}), [], "").store
     public = ids.openai(ids.Kind.VECTOR_STORE, store)
     added = vector_files.add(owner, public, [NewStoreFile(file, 800, 400, {"of": words})], "", batch=True)
     assert added.batch is not None
     indexing.fill(added.work[0], store, [NewChunk(words, 2)], len(words))
-    return {"file_id": file, "vector_store_id": public, "batch_id": ids.openai(ids.Kind.FILE_BATCH, added.batch)}
+    upload = uploads.create(owner, NewFile(words, "assistants", "text/plain"), 6).public_id
+    batch = ids.openai(ids.Kind.FILE_BATCH, added.batch)
+    requests = files.create(owner, NewFile("requests.jsonl", "batch"), [b""]).public_id
+    wanted = CreateBatch(
+        input_file_id=requests, endpoint="/v1/responses", completion_window="24h", metadata={"of": words}
+    )
+    job = ids.openai(ids.Kind.BATCH, batches.create(owner, wanted).key)
+    return {"file_id": file, "vector_store_id": public, "batch_id": batch, "upload_id": upload, "job_id": job}
 
 
 def make_conversation(owner: Actor, words: str) -> dict[str, str]:
@@ -345,10 +379,15 @@ def make_world() -> World:
     sessions.delete(owner, conversations.key_of(gone.ids["conversation_id"]))
     vector_stores.delete(owner, gone.ids["vector_store_id"])
     files.delete(owner, gone.ids["file_id"])
+    gone_upload = ids.parse_openai(ids.Kind.UPLOAD, gone.ids["upload_id"])
+    Upload.objects.unscoped("expired").filter(pk=gone_upload).delete()
+    gone_job = ids.parse_openai(ids.Kind.BATCH, gone.ids["job_id"])
+    RequestBatch.objects.unscoped("gone").filter(pk=gone_job).delete()
     saved_views.delete(owner, gone.ids["view_id"])
     endpoints.delete(owner, gone.ids["webhook_endpoint_id"])
     prompts.delete(owner, gone.ids["prompt_id"])
     budgets.delete(owner, gone.ids["budget_id"])
+    automations.delete(owner, gone.ids["automation_id"])
     ApiKey.objects.filter(name__contains="gone").delete()
     Import.objects.unscoped("gone").filter(name__contains="gone").delete()
     trace_deletion.delete_traces(

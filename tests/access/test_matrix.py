@@ -15,16 +15,18 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from agents.base.access import ACTIONS
 from agents.base.api.views import ApiView
+from agents.batches.api.batches import BatchListView
 from agents.budgets.api import Budgets
 from agents.feedback.api import FeedbackCollection, FeedbackDetail
 from agents.forks.api import TurnFork
 from agents.knowledge.api.files import FileListView
+from agents.knowledge.api.uploads_in_parts import UploadComplete, UploadParts
 from agents.knowledge.api.vector_dbs import RagInsertion, RagSearch, VectorDBDetail, VectorInsertion, VectorSearch
 from agents.knowledge.api.vector_store_files import FileBatchCreate, StoreFileListView
 from agents.llama_stack.api import AgentDetail, SessionDetail, TurnCreate, TurnResume
 from agents.logs.api.saved_views import ViewAll, ViewOne
 from agents.loop.api import ModelDetail, StepDecision
-from agents.openai_agents.api.absent import NoAutomations, NoEnvironments, NoVaults
+from agents.openai_agents.api.absent import NoEnvironments, NoVaults
 from agents.openai_agents.api.history import Artifact
 from agents.openai_agents.api.sessions import AgentSessionEvents, AgentSessions
 from agents.openai_agents.api.subagents import Subagent, SubagentItems, SubagentTurn, SubagentTurnItems, SubagentTurns
@@ -96,9 +98,15 @@ BODIES: dict[str, dict[str, Any]] = {
     "Moderations": {"input": "hello", "model": "demo_guard"},
     "ModelList": {"model_id": "by the matrix"},
     "ChatCompletionList": {"model": "scripted/fast", "messages": [{"role": "user", "content": "hello"}]},
+    "ChatCompletionDetail": {"metadata": {"by": "the matrix"}},
     "MessageCreate": {"model": "scripted/fast", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]},
     "MessageTokens": {"model": "scripted/fast", "messages": [{"role": "user", "content": "hello"}]},
     "InferenceChatCompletion": {"model_id": "scripted/fast", "messages": [{"role": "user", "content": "hello"}]},
+    "BatchListView": {
+        **{"input_file_id": "file-nobodys", "endpoint": "/v1/chat/completions", "completion_window": "24h"},
+    },
+    "UploadCreate": {"bytes": 6, "filename": "by the matrix", "mime_type": "text/plain", "purpose": "assistants"},
+    "UploadComplete": {"part_ids": ["part_nobodys"]},
     "VectorStoreListView": {"name": "by the matrix"},
     "VectorStoreDetail": {"name": "by the matrix"},
     "VectorStoreSearch": {"query": "zebra"},
@@ -148,6 +156,18 @@ BODIES: dict[str, dict[str, Any]] = {
     "WebhookEndpoints": {"name": "mine", "url": "https://93.184.215.14/hook", "event_types": ["turn.failed"]},
     "WebhookEndpointDetail": {"name": "by the matrix"},
     "WebhookTest": {"event_type": "turn.failed"},
+    "Automations": {
+        "type": "once",
+        "name": "by the matrix",
+        "run_at": 4_000_000_000,
+        "target": {
+            "type": "new_session",
+            "environment": {"type": "none"},
+            "agent": {"model": "scripted/fast"},
+            "input": [{"role": "user", "content": [{"type": "input_text", "text": "hello"}]}],
+        },
+    },
+    "AutomationDetail": {"name": "by the matrix"},
     "Budgets": {"tokens": 5, "agent_id": "nobody's"},
     "BudgetDetail": {"name": "by the matrix"},
     "PromptCollection": {"prompt": "by the matrix"},
@@ -168,6 +188,9 @@ DONE: dict[tuple[str, type[ApiView]], int] = {
     ("delete", ModelDetail): 204,
     **dict.fromkeys([("post", view) for view in (VectorInsertion, VectorSearch, RagInsertion, RagSearch)], 404),
     ("post", FileListView): 415,
+    ("post", UploadParts): 415,
+    ("post", BatchListView): 404,
+    ("post", UploadComplete): 400,
     ("post", ImportList): 415,
     ("post", AgentsSdkTraces): 204,
     ("post", LangSmithBatch): 202,
@@ -191,11 +214,7 @@ DONE: dict[tuple[str, type[ApiView]], int] = {
     ("post", AgentSessionEvents): 202,
     **dict.fromkeys([("get", view) for view in NO_SUBAGENTS], 404),
     **dict.fromkeys([(method, Artifact) for method in ("get", "delete")], 404),
-    **{
-        (method, view): 400
-        for view in (NoEnvironments, NoAutomations, NoVaults)
-        for method in ("get", "post", "delete")
-    },
+    **{(method, view): 400 for view in (NoEnvironments, NoVaults) for method in ("get", "post", "delete")},
     ("delete", SessionDetail): 204,
 }
 """A disabled agent starts no turn, a response that is over is not cancelled, a failed turn is not

@@ -71,6 +71,17 @@ def test_a_model_is_also_known_by_the_name_it_was_asked_by() -> None:
     assert costs.cost("fast", USAGE, 1, alias="scripted/fast")[0] == 1_100_000
     told({"model": "fast", "from": at(0), "input": 2, "output": 2})
     assert costs.cost("fast", USAGE, 1, alias="scripted/fast")[0] == 2_200_000
+    assert costs.cost("fast-2026-01-01", USAGE, 1, alias="scripted/fast")[0] == 1_100_000
+
+
+def test_a_price_holds_whether_or_not_its_model_is_asked_for_with_its_endpoint(db: None) -> None:
+    Price.objects.create(model="small", starts_at=to_datetime(0), input_nano=1_000, output_nano=1_000)
+    costs.forget()
+    dated = costs.cost("small-2026-01-01", USAGE, 1, alias="scripted/small")
+    assert dated == costs.cost("small", USAGE, 1)
+    assert dated[0] is not None
+    assert costs.late_cost("small-2026-01-01", USAGE, 1, alias="scripted/small") == dated
+    assert costs.cost("small-2026-01-01", USAGE, 1, alias="smaller/")[0] is None
 
 
 def test_what_is_known_is_left_alone() -> None:

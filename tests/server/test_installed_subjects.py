@@ -46,6 +46,13 @@ def test_a_name_that_is_none_is_refused(settings: Any) -> None:
     assert "'pricing'" in found.msg
 
 
+def test_a_subject_without_the_one_it_needs_is_refused(settings: Any) -> None:
+    settings.INSTALLED_SUBJECTS = ["prices", "batches"]
+    [error] = list(checks.subjects())
+    assert error.id == "agents.E007"
+    assert error.msg == "INSTALLED_SUBJECTS: 'batches' needs 'knowledge'."
+
+
 def test_pages_that_need_a_login_that_is_missing_are_warned_of(settings: Any) -> None:
     settings.INSTALLED_SUBJECTS, settings.REQUIRE_LOGIN = ["prices"], True
     assert [found.id for found in checks.subjects()] == ["agents.W007"]

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any
 
-from agents.base.subjects import REMOVABLE
+from agents.base.subjects import NEEDS, REMOVABLE
 
 PATHS = {
     "identity": ("/keys/", "/login/"),
@@ -25,9 +25,13 @@ PATHS = {
     "log_tools": ("/mcp",),
     "webhooks": ("/v1/webhook_endpoints", "/v1/webhook_event_types", "/webhooks/"),
     "subagents": (),
+    "automations": ("/automations/",),
+    "batches": ("/v1/batches",),
     "budgets": ("/v1/budgets", "/budgets/"),
 }
 """Where each subject is reached."""
+ROUTES = {"subagents": "/v1/logs/turns/{turn_id}/called"}
+"""Routes of subjects that are reached only below the ids of records."""
 COMMANDS = {"identity": "admin_link", "prices": "prices", "log_tools": "mcp"}
 ADMIN = {
     "identity": "/admin/agents/user/",
@@ -37,6 +41,7 @@ ADMIN = {
     "knowledge": "/admin/agents/vectordb/",
     "relay": "/admin/agents/chatcompletion/",
     "webhooks": "/admin/agents/webhookendpoint/",
+    "automations": "/admin/agents/automation/",
 }
 REFUSED: dict[str, dict[str, Any]] = {
     "tools": {"tools": [{"type": "web_search"}]},
@@ -48,7 +53,7 @@ AGENT = {"model": "scripted/fast", "instructions": "Be brief.", "enable_session_
 
 
 def main(missing: str) -> None:
-    os.environ["INSTALLED_SUBJECTS"] = ",".join(subject for subject in REMOVABLE if subject != missing)
+    os.environ["INSTALLED_SUBJECTS"] = ",".join(present_without(missing))
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
     import django
 
@@ -73,6 +78,11 @@ def is_model(subject: str, name: str) -> bool:
     return f"{name}.".startswith(f"agents.{subject}.models.")
 
 
+def present_without(missing: str) -> list[str]:
+    """Those that a server has that does without ``missing``, and so without what needs it."""
+    return [subject for subject in REMOVABLE if missing not in {subject, NEEDS.get(subject)}]
+
+
 def walk(missing: str) -> None:
     """What is left answers, and what is missing is not there."""
     from django.test import Client
@@ -91,8 +101,10 @@ def walk(missing: str) -> None:
         assert client.post(path, {}, content_type="application/json").status_code == 404, path
         assert path not in described
     assert "/v1/agents" in described
-    for subject in REMOVABLE:
-        for path in PATHS[subject] if subject != missing else ():
+    for subject, route in ROUTES.items():
+        assert (route in described) == (subject != missing), route
+    for subject in present_without(missing):
+        for path in PATHS[subject]:
             assert client.get(path).status_code != 404, path
     if missing in REFUSED:
         body = {"model": "scripted/fast", "input": "Hello", **REFUSED[missing]}

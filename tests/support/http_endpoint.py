@@ -52,7 +52,7 @@ def answering(answer: Callable[[Request], Reply]) -> Iterator[str]:
             """Nothing: the test's own output is read by people."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()

@@ -194,7 +194,7 @@ def serving() -> Iterator[ModelLab]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"lab": lab}))
     server.daemon_threads = True
     lab.url = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever, name="model lab", daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), name="model lab", daemon=True)
     thread.start()
     try:
         yield lab

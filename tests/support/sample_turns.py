@@ -17,7 +17,7 @@ from agents.feedback.store.feedback import FeedbackContent
 from agents.record.models.agents import Agent, Session
 from agents.record.models.choices import Source, TurnStatus
 from agents.record.models.prices import Price
-from agents.record.models.turns import Turn, TurnBody
+from agents.record.models.turns import Step, Turn, TurnBody
 from agents.record.schemas.content import ImageData, ImageItem, TextItem, UserMessage
 from agents.record.schemas.events import OtherDetail, StepEnded, StepStarted
 from agents.record.store import agent_calls, recorder, tags
@@ -82,6 +82,9 @@ def sample(admin: Actor, clock: Clock) -> list[Recorded]:
         make_response(admin, "say Gladly.", said=said, clock=clock)
     hand_over(made[11], clock)
     Turn.objects.unscoped("test").filter(pk=made[12].turn).update(doubt_at=to_datetime(clock.now_us))
+    Turn.objects.unscoped("test").filter(pk=made[0].turn).update(waited_us=2_000_000)
+    answered = Step.objects.unscoped("test").filter(turn_id=made[0].turn, number=0)
+    answered.update(waited_us=2_000_000, answered_by=terms.intern(TermKind.ANSWERER, "maria"))
     judge(admin, made)
     describe(admin, made)
     call(made[1], made[8])
@@ -141,6 +144,8 @@ def describe(actor: Actor, made: list[Recorded]) -> None:
         tags.add(["slow", "vip"], steps=[step])
         tags.index_session(made[2].session, {"tier": "gold"})
         Session.objects.unscoped("test").filter(pk=made[2].session).update(metadata={"tier": "gold"})
+        tags.index_prompt(made[1].turn, "pmpt_01a2", "3")
+        tags.index_prompt(made[2].turn, "pmpt_01a2", "4")
         ana = terms.intern(TermKind.END_USER, "ana")
         Turn.objects.unscoped("test").filter(pk__in=[made[0].turn, made[2].turn]).update(end_user_id=ana)
         key = ApiKey.objects.get().pk

@@ -32,6 +32,7 @@ from agents.record.store.new_responses import NewResponse
 from agents.record.store.retries import Retry
 from agents.record.store.start_turn import NewTurn
 from agents.record.store.turns import TurnTarget
+from agents.responses.runner import earlier_tools
 from agents.responses.runner.requests import ResponseRequest
 from agents.responses.runner.response_run import response_run
 
@@ -254,7 +255,17 @@ def _of_responses(service: Service, request: ForkRequest, source: ForkSource) ->
     sent = responses.sent_responses(request.actor, source.target)
     key, changes = ids.new_key(), request.body.changes
     bodies = [responses.changed_request(response, changes) for response in sent]
-    sent_requests = [ResponseRequest(request.actor, body, b"", None, request.provider_data) for body in bodies]
+    sent_requests = [
+        ResponseRequest(
+            request.actor,
+            body,
+            b"",
+            None,
+            request.provider_data,
+            earlier_tools=earlier_tools.of_response(response.record),
+        )
+        for response, body in zip(sent, bodies, strict=True)
+    ]
     runs = [
         response_run(service, sent_request, key, source.target.session, source.messages)
         for sent_request in sent_requests

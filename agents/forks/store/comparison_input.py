@@ -33,6 +33,7 @@ _SETTINGS = (
     "text",
     "max_infer_iters",
     "max_tool_calls",
+    "budget",
 )
 _CONFIG = (
     "instructions",

@@ -9,9 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agents.base.store.claims import ClaimKind, claimed
 from agents.base.subjects import is_installed
-
-REQUIRED_SUBJECTS = ("tools", "safety", "knowledge")
-"""The subjects that the demo's agents need."""
+from agents.server.demo import REQUIRED_SUBJECTS
 
 
 class Command(BaseCommand):

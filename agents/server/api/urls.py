@@ -11,10 +11,11 @@ from django.urls import URLPattern, path, re_path
 from agents.base.api import not_found
 from agents.base.api.routes import SESSION, TURN, Route, Routes
 from agents.base.api.views import ApiView
+from agents.base.subjects import is_installed
 from agents.llama_stack import api as agents
 from agents.logs.api import exports, logs, numbers, saved_views
 from agents.loop import api as models
-from agents.openai_agents.urls import SESSIONS
+from agents.openai_agents.urls import NO_AUTOMATIONS, SESSIONS
 from agents.responses.api import contexts, conversations, prompts, responses
 from agents.server import subjects
 from agents.server.api import agents as shared
@@ -23,6 +24,9 @@ from agents.server.api.openapi import SchemaView
 
 _subject_routes: list[Routes] = [urls.API for urls in subjects.urls()]
 
+FIRST: list[Route] = [route for subject in _subject_routes for route in subject.first]
+if not is_installed("automations"):
+    FIRST += NO_AUTOMATIONS
 AGENTS: list[Route] = [
     ("agents", agents.AgentList),
     ("agents/<str:agent_id>", agents.AgentDetail),
@@ -80,7 +84,7 @@ REST: list[Route] = [
     ("openapi.json", SchemaView),
 ]
 PREFIXES: list[tuple[str, Sequence[Route]]] = [
-    ("v1/", SESSIONS + SHARED + AGENTS[len(SHARED) :] + OPENAI + REST),
+    ("v1/", FIRST + SESSIONS + SHARED + AGENTS[len(SHARED) :] + OPENAI + REST),
     ("v1alpha/", AGENTS),
     ("v1/openai/v1/", OPENAI),
     *(prefix for subject in _subject_routes for prefix in subject.elsewhere),

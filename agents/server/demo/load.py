@@ -100,7 +100,7 @@ def _prices() -> None:
     """Add a price for the demo's models, so that the pages show costs."""
     if not Price.objects.exists():
         since = to_datetime(0)
-        Price.objects.create(model="demo", starts_at=since, input_nano=10_000, output_nano=40_000)
+        Price.objects.create(model="scripted/demo", starts_at=since, input_nano=10_000, output_nano=40_000)
 
 
 @dataclass

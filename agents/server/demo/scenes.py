@@ -97,8 +97,8 @@ SUPPORT = Role(
                 call lookup_order {"order": 8836}
                 then
                 wait 350ms
-                say The money is overdue. I am asking a colleague to release **€129.00** now.
-                call approve_refund {"order": 8836, "amount": 129.0}
+                say The money is overdue. I am asking a colleague to release **€105.95** now.
+                call approve_refund {"order": 8836, "amount": 105.95}
                 """,
             ),
         ],
@@ -111,10 +111,10 @@ SUPPORT = Role(
                 then
                 wait 200ms
                 say Of course.
-                call approve_refund {"order": 8839, "amount": 42.9}
+                call approve_refund {"order": 8839, "amount": 141.46}
                 then
                 wait 260ms
-                say Your refund of €42.90 is on its way; it takes 3–5 days. Keep the kettle for the courier.
+                say Your refund of €141.46 is on its way; it takes 3–5 days. Keep the kettle for the courier.
                 """,
                 answers=["approved by Ada"],
             ),

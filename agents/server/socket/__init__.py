@@ -3,5 +3,6 @@
 
 from agents.server.socket.consumer import LiveConsumer
 from agents.server.socket.guard import OriginGuard, StoreFailureGuard
+from agents.server.socket.responses import ResponsesConsumer
 
-__all__ = ["LiveConsumer", "OriginGuard", "StoreFailureGuard"]
+__all__ = ["LiveConsumer", "OriginGuard", "ResponsesConsumer", "StoreFailureGuard"]

@@ -16,7 +16,7 @@ from agents.logs.pages import rows as log_rows
 from agents.logs.pages.turn_summary import PAGE_STEPS
 from agents.logs.store import turn_log
 from agents.logs.store.rows import Row
-from agents.pages import called_turns, fragments, turn_page_data
+from agents.pages import called_turns, fragments, speakers, turn_page_data
 from agents.pages.fragments import CardContext
 from agents.pages.recovery import Recovery, takeover_name
 from agents.query.tree import Query
@@ -71,11 +71,13 @@ def _turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]]) -> li
     turn = replace(turn, steps=_steps(key, marks.total, events))
     steps = {ids.public(ids.Kind.STEP, step.key): step for step in turn.steps}
     calls = called_turns.tree_of(actor, turn_rows[0])
-    context = CardContext(turn_rows[0].agent_name, recovery=recovery, calls=calls)
+    agents = speakers.of_turn(turn_rows[0])
+    repeating = speakers.repeating(turn.steps, agents.of)
     rendered = []
     for event in events:
         if event["type"].startswith("step."):
             step = steps[event["step"]]
+            context = CardContext(agents.of(step), speaks_again=step.key in repeating, recovery=recovery, calls=calls)
             html = fragments.step_card(turn, step, context)
             event = {"type": event["type"], "step": event["step"], "number": step.number, "html": html}
         elif event["type"].startswith("turn."):
@@ -83,7 +85,7 @@ def _turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]]) -> li
                 rendered += _response_head(actor, turn)
             elif event["type"] == "turn.taken_over":
                 rendered += _takeover(event["seq"], turn, recovery)
-            event = {"type": event["type"], "html": fragments.turn_facts(turn, turn_rows[0], marks, context.calls)}
+            event = {"type": event["type"], "html": fragments.turn_facts(turn, turn_rows[0], marks, calls)}
         rendered.append(event)
     return rendered
 

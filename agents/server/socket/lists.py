@@ -12,6 +12,7 @@ from agents.base.access import Actor
 from agents.base.models.changes import ChangeKind
 from agents.base.reading import read
 from agents.base.store import changes, feed_cursor
+from agents.logs.schemas import row_ids
 from agents.logs.store import changed_rows, listing, rows
 from agents.logs.store.changed_rows import Record
 from agents.query.tree import Level, Query
@@ -40,7 +41,7 @@ def list_events(
     keys, turns = changed_rows.by(query, records)
     accepted = sorted(listing.accepted(actor, query, keys, turns), reverse=True)
     visible_rows = rows.of(query.level, accepted)
-    names = {key: changed_rows.public(query.level, key) for key in keys}
+    names = {key: row_ids.public(query.level, key) for key in keys}
     events: list[dict[str, Any]] = [
         {"type": "row", "id": changed_rows.name_of(row, query.level), **fields}
         for row, fields in zip(reversed(visible_rows), reversed(fragments.rows(visible_rows, form, query)), strict=True)
@@ -54,7 +55,7 @@ def list_events(
 def missing_rows(actor: Actor, query: Query, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return ``gone`` events for the rows of a page that are not in its list. They do not reveal whether a row
     ever existed."""
-    keys = {name: changed_rows.key_of(query.level, name) for name in names}
+    keys = {name: row_ids.key_of(query.level, name) for name in names}
     accepted = listing.accepted(actor, query, [key for key in keys.values() if key is not None])
     return [{"type": "gone", "id": name} for name, key in keys.items() if key not in accepted]
 
@@ -70,9 +71,7 @@ def gap_packet(actor: Actor, seq: int) -> bytes:
 
 def initial_rows(actor: Actor, query: Query) -> list[str]:
     """Return the ids of the newest rows of a list, oldest first: about those on the page that subscribes."""
-    return [
-        changed_rows.public(query.level, key) for key in reversed(listing.page(actor, query, limit=INITIAL_ROWS).keys)
-    ]
+    return [row_ids.public(query.level, key) for key in reversed(listing.page(actor, query, limit=INITIAL_ROWS).keys)]
 
 
 def rows_after(page: Sequence[str], events: Sequence[dict[str, Any]]) -> list[str]:

@@ -130,15 +130,15 @@ class ToolDetailView(ApiView):
 
 
 def find_tool(actor: Actor, name: str, action: Action = "read") -> tuple[ServerToolGroup, Tool]:
-    """A tool by its name, or as ``group/tool``, and the group it is of. Raises NotFound."""
+    """A tool by its name, or as ``group/tool``, and the group it is of. Of several that have one of that name it is the
+    oldest whose last listing did not fail. Raises NotFound."""
     providers = service().providers
     group_id, slash, tool_name = name.partition("/")
     chosen_group = toolset.find(providers, actor, group_id, action) if slash else None
     groups = [chosen_group] if chosen_group else toolset.listing(providers, actor, action)
-    for group in groups:
-        tool = group.find(tool_name if chosen_group else name)
-        if tool:
-            return group, tool
+    matches = [(group, tool) for group in groups if (tool := group.find(tool_name if chosen_group else name))]
+    if matches:
+        return min(matches, key=lambda match: bool(match[0].note))
     raise NotFound(f"Tool '{name[:200]}' not found.", code="tool_not_found")
 
 

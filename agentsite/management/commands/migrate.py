@@ -21,7 +21,8 @@ LOCK_TIMEOUT_MS = 2_000
 """How long a change of a table waits at PostgreSQL for those who use it. All who come later wait behind it, so it
 then makes way for them and tries again."""
 LAST_THAT_CHANGED_ROWS = "0022"
-"""Our later migrations add tables, columns and indexes, as ``tests/test_migrations.py`` holds them to."""
+"""Our later migrations add tables, columns and indexes, and fill in columns: ``tests/test_migrations.py`` holds them to
+that."""
 
 
 class Command(migrate.Command):

@@ -6,6 +6,7 @@ import ctypes
 import gc
 import logging
 import os
+import re
 import resource
 import socket
 import sqlite3
@@ -149,7 +150,9 @@ class Command(BaseCommand):
         uploads = paths_taking("upload")
         if is_installed("telemetry"):
             uploads |= {b"/import/", f"{settings.URL_PREFIX}/import/".encode()}
-        return BodyLimits(body, upload, uploads, telemetry, paths_taking("report"))
+        # a parameter of a path is one of its parts
+        patterns = (re.sub(rb"<[^>]+>", rb"[^/]+", re.escape(path)) for path in sorted(uploads))
+        return BodyLimits(body, upload, re.compile(b"|".join(patterns)), telemetry, paths_taking("report"))
 
     async def _start(self, lifecycle: Any, greeting: str) -> None:
         await lifecycle.start()

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.live import response_socket
 from tests.support.live.caller import Caller, Talk, answer_to, script, tool
+from tests.support.live.held_model import HeldModel
 from tests.support.live.process import ServerProcess, database, eventually
 from tests.support.live.sockets import events, opened
 
@@ -26,13 +28,14 @@ several = [
 
 
 @pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, ServerProcess]]:
+def servers(tmp_path_factory: pytest.TempPathFactory, held: HeldModel) -> Iterator[dict[str, ServerProcess]]:
     """A server for each part of the work."""
     with ExitStack() as stack:
         where = stack.enter_context(database(empty=False))
         started = {}
         for part in ("web", "run", "ingest"):
-            server = ServerProcess(tmp_path_factory.mktemp(part), {"SECRET_KEY": "of all" * 9, "ONLY": part, **where})
+            environment = {"SECRET_KEY": "of all" * 9, "ONLY": part, **held.environment, **where}
+            server = ServerProcess(tmp_path_factory.mktemp(part), environment)
             stack.callback(server.kill)
             started[part] = server.start()
         yield started
@@ -77,6 +80,25 @@ class TestParts:
         body = {"model": "scripted/fast", "input": script("say Here too."), "store": False}
         told = Caller(servers["web"].port).post("/v1/responses", body).json
         assert told["status"] == "completed"
+
+    def test_a_response_that_runs_there_is_steered_from_here(
+        self, servers: dict[str, ServerProcess], held: HeldModel
+    ) -> None:
+        first, second = held.hold(), held.hold()
+        with response_socket.opened(servers["web"]) as socket:
+            socket.send(model="held/held", input=first.question)
+            old = socket.until("response.created")[-1]["response"]["id"]
+            eventually(lambda: first.asked)
+            assert socket.steer(old, second.question)["type"] == "response.steer.accepted"
+            first.end("One.")
+            second.end("Two.")
+            assert socket.until("response.completed")[-1]["response"]["id"] == old
+            new = socket.until("response.completed")[-1]["response"]
+            assert (new["previous_response_id"], response_socket.text(new)) == (old, "Two.")
+            told = socket.steer(new["id"], "Too late.")
+            assert told["error"]["code"] == "response_already_completed"
+        steered = Caller(servers["run"].port).get(f"/v1/responses/{new['id']}").json
+        assert response_socket.text(steered) == "Two."
 
     def test_a_report_becomes_a_turn_elsewhere(self, servers: dict[str, ServerProcess]) -> None:
         span = {

@@ -127,7 +127,34 @@ def summed_up(stage: Stage) -> int:
     return key_of(turn)
 
 
-KINDS = [rounds, parallel, guarded, documents, answered, unseen, responded, spoken_beside, summed_up]
+def with_tools_of_an_item(stage: Stage) -> int:
+    """A response whose tools an item of the response before it brought."""
+    items: Any = [
+        {"type": "additional_tools", "role": "developer", "tools": [LOOKUP]},
+        {"role": "user", "content": "x"},
+    ]
+    before, _ = respond(stage.actor, given=items)
+    stage.model.take()
+    first, turn = respond(
+        stage.actor, 'call lookup_order {"order": 1}', "then", "say Done.", previous_response_id=before
+    )
+    [call] = stage.waiting(key_of(turn))
+    respond_more(stage.actor, first, (call["call_id"], "shipped"))
+    return key_of(turn)
+
+
+KINDS = [
+    with_tools_of_an_item,
+    rounds,
+    parallel,
+    guarded,
+    documents,
+    answered,
+    unseen,
+    responded,
+    spoken_beside,
+    summed_up,
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.exceptions import ConnectionClosed
 
 from tests.support.live import issuer as issuers
+from tests.support.live import response_socket
 from tests.support.live.caller import Caller, Talk, script, user
 from tests.support.live.issuer import Issuer
 from tests.support.live.process import ServerProcess, eventually, running
@@ -55,7 +57,7 @@ CHANGES = {
     "GroupAttributes.objects.filter(group__name={name!r}).update(attributes={{'teams': ['blue']}})",
 }
 """After these it may, with other rights or another key."""
-PEOPLE = ["everything", "steady", *LOSSES, *CHANGES]
+PEOPLE = ["everything", "steady", "listener", *LOSSES, *CHANGES]
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,15 @@ def test_other_rights_end_what_is_open_and_not_what_runs(place: Place, name: str
     path = f"{talk.path}/turn/{turn}"
     done = eventually(lambda: over(mate, path))
     assert (done["status"], done["output_message"]["content"]) == ("completed", "Hello.\nAll of it.")
+
+
+def test_a_socket_of_responses_is_closed_with_the_reason(place: Place) -> None:
+    with response_socket.opened(place.server, **place.headers("listener")) as socket:
+        place.lose("listener", LOSSES["the key is revoked"])
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.next()
+    assert closed.value.rcvd is not None
+    assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1008, "The key is no longer valid.")
 
 
 def test_a_stream_by_a_token_ends_with_the_token(place: Place) -> None:

@@ -49,6 +49,9 @@ def test_models(client: LlamaStackClient) -> None:
     assert client.models.retrieve("scripted/fast") == models["scripted/fast"]
     fast = models["scripted/fast"]
     assert (fast.provider_id, fast.provider_resource_id, fast.api_model_type) == ("scripted", "fast", "llm")
+    told: Any = client.get("/v1/models/scripted/fast", cast_to=object)
+    known = {"model_type": "llm", "provider_id": "scripted", "provider_resource_id": "fast"}
+    assert told["custom_metadata"] == {**told["metadata"], **known}
 
 
 def test_a_model_is_registered_under_another_name(client: LlamaStackClient) -> None:

@@ -209,6 +209,12 @@ def test_texts_are_moderated(caller: Caller, path: str) -> None:
     assert (second["flagged"], second["categories"]) == (False, {})
 
 
+def test_a_shield_is_named_by_its_model_too(caller: Caller) -> None:
+    """Clients of Llama Stack name it as its provider does."""
+    answer = caller.post("/v1/moderations", {"input": "a bomb", "model": "lab/omni"}).json
+    assert (answer["model"], answer["results"][0]["categories"]) == ("lab/omni", {"violence": True})
+
+
 def test_what_only_warns_is_not_flagged(caller: Caller) -> None:
     [result] = caller.post("/v1/moderations", {"input": "damn", "model": "polite"}).json["results"]
     assert (result["flagged"], result["categories"], result["user_message"]) == (

@@ -158,7 +158,7 @@ def test_what_is_no_json_is_refused_by_every_route(route: Route) -> None:
         assert complaint(ask, response, response.content) is None, name
 
 
-NEEDS_MORE = {"/v1/feedback", "/v1/agents/environments", "/v1/agents/automations", "/v1/vaults"}
+NEEDS_MORE = {"/v1/feedback", "/v1/agents/environments", "/v1/vaults"}
 """A list of what is said about one thing, which has to be named; and lists that this server has not."""
 
 

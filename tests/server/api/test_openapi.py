@@ -87,20 +87,27 @@ QUERIES = {
     "list_sessions": {"start_index", "limit"},
     "get_session": {"turn_ids"},
     "follow_turn": {"after"},
-    **{f"list_{level}_log": {"q", "tz", "after", "before", "limit", "order"} for level in LEVELS},
+    **{f"list_{level}_log": {"q", "tz", "sort", "after", "before", "limit", "order"} for level in LEVELS},
     **{f"{level}_log_{name}": {"q", "tz", "by", "limit"} for level in LEVELS for name in ("facets", "stats")},
     **{f"{level}_log_histogram": {"q", "tz", "buckets"} for level in LEVELS},
-    "export_turn_log": {"q", "tz", "format", "fields", "bom", "whole"},
-    **{f"export_{level}_log": {"q", "tz", "format", "fields", "bom"} for level in ("session", "step", "response")},
+    "export_turn_log": {"q", "tz", "sort", "format", "fields", "bom", "whole"},
+    **{
+        f"export_{level}_log": {"q", "tz", "sort", "format", "fields", "bom"}
+        for level in ("session", "step", "response")
+    },
     **{key: {"after", "limit", "order"} for key in ("list_artifacts", "list_agent_traces")},
     **{f"list_agent_{kind}": {"after", "limit", "order"} for kind in ("session_items", "turns", "turn_items")},
     **{f"list_subagent{kind}": {"after", "limit", "order"} for kind in ("s", "_items", "_turns", "_turn_items")},
+    "list_automations": {"after", "limit", "order", "session_id"},
+    "list_invocations": {"after", "limit", "order"},
     "list_agent_sessions": {"after", "limit", "order", "agent_id"},
     "stream_agent_session_events": {"include_obfuscation"},
     "list_feedback": {"turn_id", "session_id", "step_id", "response_id", "after", "limit"},
     **{key: {"tag"} for key in ("remove_turn_tags", "remove_session_tags", "remove_step_tags")},
     "list_tools": {"toolgroup_id"},
     "list_chat_completions": {"after", "limit", "model", "order"},
+    "list_batches": {"after", "limit"},
+    "list_chat_completion_messages": {"after", "limit", "order"},
     **dict.fromkeys(("list_conversations", "list_conversation_items", "list_input_items"), CURSOR),
     "list_responses": {*CURSOR, "model", "q", "conversation"},
     "get_response": {"include", "stream", "starting_after"},
@@ -121,7 +128,7 @@ def test_every_query_is_described(description: dict[str, Any]) -> None:
     assert {name: given for name, given in found.items() if given} == QUERIES
 
 
-FORMS = {"upload_file", "create_import"}
+FORMS = {"upload_file", "add_upload_part", "create_import"}
 """Operations whose body is a form with files."""
 
 
@@ -130,7 +137,15 @@ SAY_NOTHING = {"create_agent_session_events"}
 
 
 def test_every_request_and_answer_has_its_type(description: dict[str, Any]) -> None:
-    takes_none = {"cancel_turn", "cancel_file_batch", "cancel_response", "resend_webhook_delivery"}
+    takes_none = {
+        "cancel_turn",
+        "cancel_file_batch",
+        "cancel_response",
+        "resend_webhook_delivery",
+        "cancel_upload",
+        "cancel_batch",
+    }
+    takes_none |= {"pause_automation", "resume_automation", "create_invocation"}
     for path, method, operation in operations(description):
         if method in ("post", "put", "patch") and operation["operationId"] not in takes_none:
             [kind] = operation["requestBody"]["content"]

@@ -62,10 +62,14 @@ UNSAID = {
     r"^format: ": "in a form, and the formats are those that the server can tell",
     r"^(whole|fields|bom): |parquet": "what may be exported depends on the other parameters",
     r"this server has no |not available on this server": "depends on what the server has",
+    r"^(expression|timezone|run_at|target)\b|^Missing required parameter: '(expression|timezone|run_at)'": (
+        "fields of an automation that go together, times that have a grammar, and are to come"
+    ),
     r"^Missing required parameter: 'agent": "an agent is named, or given with its model",
     r"server_url: |URL": "what a URL is, no pattern says",
     r"takes texts, not tokens|^model: |^provider_id: |have no embedding here": "depends on what the server has",
     r"more than half of": "a number that depends on another",
+    r"^The (upload|batch|automation) (is|has)": "what has become of it meanwhile",
     r"^filters\b": "a filter is read by hand, so that one refusal names the place in it",
     r"budget": "limits and targets that go together; and a budget that was made before is reached",
     r"^tool_choice: |two tools named": "tools of the same request, their names and a choice among them",

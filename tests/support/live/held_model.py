@@ -128,7 +128,7 @@ def serving() -> Iterator[HeldModel]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(models))
     server.daemon_threads = True
     models["held"] = HeldModel(f"http://127.0.0.1:{server.server_port}/v1")
-    thread = threading.Thread(target=server.serve_forever, name="held model", daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), name="held model", daemon=True)
     thread.start()
     try:
         yield models["held"]

@@ -93,6 +93,15 @@ def test_a_server_that_does_not_answer_is_registered_with_a_note() -> None:
     assert Client().delete("/v1/toolgroups/mcp::x").status_code == 204
 
 
+def test_of_two_tools_of_one_name_that_of_a_server_that_answers_is_found() -> None:
+    tool = ToolDef(name="lookup", parameters=[])
+    for name, note in (("mcp::old", "cannot be reached"), ("mcp::new", ""), ("mcp::last", "")):
+        post("/v1/toolgroups", {"toolgroup_id": name, "provider_id": PROVIDER, "mcp_endpoint": DEAD})
+        toolgroups.store_listing(Row.objects.unscoped("the test").get(name=name).pk, [tool], note)
+    assert Client().get("/v1/tools/lookup").json()["toolgroup_id"] == "mcp::new"
+    assert Client().get("/v1/tools/mcp::old/lookup").json()["toolgroup_id"] == "mcp::old"
+
+
 def test_an_agent_cannot_be_made_of_a_group_nobody_has_listed() -> None:
     register()
     config = {"model": "scripted/fast", "instructions": "", "toolgroups": ["mcp::x"]}
