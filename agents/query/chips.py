@@ -157,6 +157,24 @@ def without_term(query: Query, term: FieldTerm) -> Query:
     return query_of(all_of(_without_value(conjuncts(query.tree), term)), query.level)
 
 
+def conditions_on(query: Query, field: str) -> list[FieldTerm]:
+    """Return the terms of the conditions that are on this field alone."""
+    return [term for node in conjuncts(query.tree) for term in _terms_on(node, field)]
+
+
+def without_field(query: Query, field: str) -> Query:
+    """Remove the conditions that are on this field alone."""
+    nodes = [node for node in conjuncts(query.tree) if not _terms_on(node, field)]
+    return query_of(all_of(nodes), query.level)
+
+
+def _terms_on(node: Node, field: str) -> list[FieldTerm]:
+    """Return the alternatives of a condition on this field alone; empty for any other condition."""
+    alternatives = disjuncts(node)
+    terms = [term for term in alternatives if isinstance(term, FieldTerm) and term.field == field]
+    return terms if len(terms) == len(alternatives) else []
+
+
 def _with_choice(nodes: list[Node], term: FieldTerm) -> list[Node]:
     """Add a value: as an alternative to those already chosen of its field, else as a condition at the end."""
     for index, node in enumerate(nodes):

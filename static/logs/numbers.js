@@ -36,8 +36,20 @@ function begin(event) {
   drag = { svg, from: event.clientX, moved: false };
 }
 
+// The caption says what the bar under the pointer stands for.
+let said = null;
+function tell(event) {
+  const bar = event.target.closest?.("[data-histogram] g[data-low]");
+  if (bar === said) return;
+  said = bar;
+  const caption = document.querySelector("[data-bar-said]");
+  if (!caption) return;
+  caption.dataset.usual ??= caption.textContent;
+  caption.textContent = bar?.querySelector("title")?.textContent ?? caption.dataset.usual;
+}
+
 function move(event) {
-  if (!drag) return;
+  if (!drag) return tell(event);
   drag.moved ||= Math.abs(event.clientX - drag.from) > DRAG_PX;
   if (drag.moved) mark(drag.svg, drag.from, event.clientX);
 }

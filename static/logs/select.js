@@ -9,6 +9,7 @@ const body = document.querySelector("[data-rows]");
 const count = form?.querySelector("[data-acts-count]");
 const everything = form?.querySelector("[data-acts-all]");
 const clear = form?.querySelector("[data-acts-clear]");
+const page = document.querySelector("template[data-pick-all]")?.content.querySelector("input");
 const chosen = new Set();
 const kept = "select" in Object.fromEntries(new URLSearchParams(location.search));
 let last = null;
@@ -56,6 +57,8 @@ function show() {
   form.hidden = !number && !everything.checked && !kept;
   body.classList.toggle("picking", !form.hidden);
   clear.hidden = !number && !everything.checked;
+  page.checked = number > 0 && number === boxes().length;
+  page.indeterminate = number > 0 && !page.checked;
   count.textContent = everything.checked ? "" : (number === 1 ? count.dataset.one : count.dataset.many).replace("%s", number);
   for (const button of form.querySelectorAll("[data-acts-two]")) button.disabled = number !== 2 || everything.checked;
 }
@@ -68,6 +71,11 @@ function toggle(box, event) {
 }
 
 function start() {
+  body.closest("table").tHead.rows[0].cells[0].prepend(page.closest("label"));
+  page.addEventListener("change", () => {
+    for (const box of boxes()) choose(box, page.checked);
+    show();
+  });
   document.querySelector(".select-mode")?.classList.add("on-phones");
   equip();
   new MutationObserver(() => {

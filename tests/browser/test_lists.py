@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -76,6 +77,54 @@ def test_the_list_is_used_with_the_keyboard_alone(open_page: Open) -> None:
     page.wait_for_url(f"**{link}")
 
 
+def test_bar_and_heads_stay_on_top(open_page: Open) -> None:
+    page = open_page("/logs/", viewport={"width": 1440, "height": 700})
+    expect(page.locator("[data-rows] tr").nth(15)).to_be_attached()
+    page.evaluate("scrollTo(0, 400)")
+    bar, tabs, head = (box(page.locator(each)) for each in (".log-bar", ".log-tabs", ".log-table thead th >> nth=0"))
+    assert bar["y"] == 0
+    assert tabs["y"] == pytest.approx(bar["height"], abs=2)
+    assert head["y"] == pytest.approx(tabs["y"] + tabs["height"], abs=2)
+    expect(page.get_by_role("searchbox").or_(page.get_by_role("combobox", name="Query"))).to_be_in_viewport()
+
+
+def test_a_time_range_is_chosen_in_the_bar(open_page: Open) -> None:
+    page = open_page("/logs/?q=status:completed", **DESK)
+    menu = page.locator(".time-menu")
+    menu.locator("summary").click()
+    page.keyboard.press("Escape")
+    expect(menu.get_by_role("link", name="last hour")).to_be_hidden()
+    expect(menu.locator("summary")).to_be_focused()
+    menu.locator("summary").click()
+    menu.get_by_role("link", name="last 24 hours").click()
+    expect(menu.locator("summary")).to_contain_text("last 24 hours")
+    expect(page.get_by_role("combobox", name="Query")).to_have_value("status:completed started:-24h")
+    menu.locator("summary").click()
+    menu.get_by_role("link", name="any time").click()
+    expect(page.get_by_role("combobox", name="Query")).to_have_value("status:completed")
+
+
+def test_all_rows_of_a_page_are_selected_at_once(open_page: Open) -> None:
+    page = open_page("/logs/", **DESK)
+    rows = page.locator("[data-rows] tr").count()
+    page.locator("thead .pick").hover()
+    page.get_by_label("Select all rows of this page").check()
+    expect(page.locator("[data-acts-count]")).to_have_text(f"{rows} rows selected")
+    page.locator("[data-rows] .pick input").first.uncheck()
+    expect(page.locator("[data-acts-count]")).to_have_text(f"{rows - 1} rows selected")
+    page.get_by_label("Select all rows of this page").check()
+    page.get_by_label("Select all rows of this page").uncheck()
+    expect(page.locator("[data-acts]")).to_be_hidden()
+
+
+def test_a_bar_of_the_histogram_says_what_it_stands_for(open_page: Open) -> None:
+    page = open_page("/logs/", **DESK)
+    caption = page.locator("[data-bar-said]")
+    expect(caption).to_contain_text("a bar is")
+    page.locator("[data-histogram] a g").first.hover()
+    expect(caption).to_contain_text(re.compile(r"\d\d:\d\d:\d\d: \d+ "))
+
+
 def test_a_clock_is_one_line_at_any_width(open_page: Open) -> None:
     page = open_page("/logs/", viewport={"width": 1024, "height": 700})
     clock = page.locator("[data-rows] .col-time time").first
@@ -90,7 +139,7 @@ def test_checkboxes_lie_on_no_text(open_page: Open, path: str) -> None:
     boxes = page.locator("[data-rows] .pick input")
     expect(boxes.first).to_be_attached()
     expect(boxes.locator("visible=true")).to_have_count(0)
-    page.get_by_role("link", name="Choose", exact=True).click()
+    page.get_by_role("link", name="Select", exact=True).click()
     first = page.locator("[data-rows] tr").first
     right = box(first.locator(".pick"))
     for cell in first.locator("td:visible").all():

@@ -179,7 +179,7 @@ NO_WORDS = re.compile(
     | local | agents | native | llama-3\.3-70b | scripted/fast | auto | greedy | top_[pk] | temperature
     | Help\.                                    # an agent's instructions
     | read | run | ingest | manage              # words of the wire
-    | UTC | CSV | JSONL | curl | Python | p\d\d  # names
+    | UTC | CSV | JSONL | Parquet | curl | Python | p\d\d  # names
     | [\w ]+\.jsonl? | (turn|step)\.\w+ | delta\ text
     | \d\d\ Nov\..* | \d+\.\ Nov\..*            # days, and what a chart says of them
     """,

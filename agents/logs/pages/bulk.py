@@ -99,11 +99,11 @@ def _read_params(request: PageRequest) -> BulkParams:
     if tab is None:
         raise InvalidRequest(f"level: say one of {', '.join(LIST_OF_LEVEL)}.", param="level")
     if action not in _ACTIONS or (action == "compare" and not is_installed("forks")):
-        raise InvalidRequest(_("Say what is to be done."), param="action")
+        raise InvalidRequest(_("Choose an action."), param="action")
     query = parser.read(fields.get("q", ""), now_us=ids.now_us(), zone=zone_of(request), level=tab.level)
     everything, public = fields.get("all") == "true", tuple(fields.getlist("ids"))
     if not everything and not 1 <= len(public) <= MAX_CHOSEN:
-        raise InvalidRequest(_("Choose some rows first, at most 1,000 one by one."), param="ids")
+        raise InvalidRequest(_("Select rows first: at most 1,000 individually."), param="ids")
     keys = () if everything else tuple(_key(tab, public_id) for public_id in public)
     return BulkParams(request.actor, action, tab, query, keys, public, everything, fields.get("tag", ""))
 
@@ -142,18 +142,20 @@ def _report(request: PageRequest, action: str, result: BulkResult) -> None:
         message = ngettext("The tags of %(num)s row are changed.", "The tags of %(num)s rows are changed.", result.done)
     messages.success(request, message % {"num": format.integer(result.done)})
     if result.running:
-        warning = ngettext("%(num)s row runs: left alone.", "%(num)s rows run: left alone.", result.running)
+        warning = ngettext(
+            "%(num)s row is still running: skipped.", "%(num)s rows are still running: skipped.", result.running
+        )
         messages.warning(request, warning % {"num": format.integer(result.running)})
     if result.closed:
         warning = ngettext(
-            "%(num)s row is not yours to change.", "%(num)s rows are not yours to change.", result.closed
+            "You may not change %(num)s row: skipped.", "You may not change %(num)s rows: skipped.", result.closed
         )
         messages.warning(request, warning % {"num": format.integer(result.closed)})
 
 
 def _run_in_background(request: PageRequest, params: BulkParams, action: RowAction, count: int) -> HttpResponse:
     service().runner.run_in_background(partial(_run_job, partial(bulk.to_all, params.actor, params.query, action)))
-    message = _("%(num)s rows are being worked through, newest first; the list shows it as it goes.")
+    message = _("%(num)s rows are being changed in the background, newest first.")
     messages.info(request, message % {"num": format.integer(count)})
     return redirect(params.back)
 
@@ -170,7 +172,7 @@ async def _run_job(job: partial[BulkResult]) -> None:
 
 def _compare(params: BulkParams) -> HttpResponse:
     if params.tab.level != "turn" or params.everything or len(params.public) != 2:
-        raise InvalidRequest(_("Choose exactly two turns to compare them."), param="ids")
+        raise InvalidRequest(_("Select exactly two turns to compare."), param="ids")
     older, newer = sorted(params.public)
     return redirect(at(f"/turns/compare/?{urlencode({'a': older, 'b': newer})}"))
 

@@ -66,7 +66,7 @@ _STARTED = Column(
 )
 _STATE = Column("state", gettext_noop("Status"), "state", "state", card="state", narrow=True, fixed=True)
 _AGENT = Column("who", gettext_noop("Agent, session"), "agent_and_session", "name", card="head")
-_TEXTS = Column("words", gettext_noop("First and last words"), "texts", "text", card="text", narrow=True, fixed=True)
+_TEXTS = Column("words", gettext_noop("Input / output"), "texts", "text", card="text", narrow=True, fixed=True)
 _DURATION = Column(
     "length", gettext_noop("Duration"), "duration", "number", card="right", rem=5, narrow=True, sort="duration"
 )
@@ -78,7 +78,7 @@ _TAGS = Column("tags", gettext_noop("Tags"), "tags", "label", optional=True)
 _FIRST_TOKEN = Column("first", gettext_noop("First token"), "first_token", "number", rem=5, optional=True, sort="ttft")
 _WAITED = Column("waited", gettext_noop("Waited"), "waited", "number", rem=5, optional=True, sort="waited")
 _SOURCE = Column("source", gettext_noop("Source"), "source", "label", rem=5, optional=True)
-_STEPS = Column("steps", gettext_noop("Steps to scale"), "steps_to_scale", "chart", card="left")
+_STEPS = Column("steps", gettext_noop("Steps"), "steps_to_scale", "chart", card="left")
 
 COLUMNS: dict[Level, tuple[Column, ...]] = {
     "turn": (
@@ -100,7 +100,7 @@ COLUMNS: dict[Level, tuple[Column, ...]] = {
     "session": (
         _STARTED,
         Column("name", gettext_noop("Session"), "session_name", "name", card="head", rem=13, narrow=True),
-        replace(_TEXTS, title=gettext_noop("Last asked and answered"), cell="last_turn_texts"),
+        replace(_TEXTS, title=gettext_noop("Last input / output"), cell="last_turn_texts"),
         replace(_AGENT, title=gettext_noop("Agent, about"), cell="agent_and_metadata", card="about"),
         Column("turns", gettext_noop("Turns"), "turn_count", "number", card="left", rem=5),
         replace(_TOKENS, cell="session_tokens"),
@@ -112,7 +112,7 @@ COLUMNS: dict[Level, tuple[Column, ...]] = {
     "step": (
         _STARTED,
         Column("did", gettext_noop("Step"), "step_name", "name", card="head", rem=9, narrow=True),
-        replace(_TEXTS, title=gettext_noop("Given and got"), cell="step_texts"),
+        replace(_TEXTS, title=gettext_noop("Input / output"), cell="step_texts"),
         replace(_AGENT, card="about"),
         _DURATION,
         replace(_TOKENS, cell="step_tokens"),

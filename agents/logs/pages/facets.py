@@ -33,13 +33,16 @@ _TITLES = {
     "prompt": gettext_noop("Prompt"),
     "source": gettext_noop("Source"),
 }
-_PERIODS = {
+PERIODS = {
     "-15m": gettext_noop("last 15 minutes"),
     "-1h": gettext_noop("last hour"),
     "-24h": gettext_noop("last 24 hours"),
     "-7d": gettext_noop("last 7 days"),
+    "-30d": gettext_noop("last 30 days"),
     "today": gettext_noop("today"),
+    "yesterday": gettext_noop("yesterday"),
 }
+"""Lengths of time that are offered, as a query writes them."""
 _LABELS: Mapping[str, Callable[[str], str]] = {"status": status_label, "type": type_label, "source": source_label}
 
 
@@ -74,9 +77,9 @@ Link = Callable[[str], str]
 
 
 def facets(query: Query, counted: Sequence[Facet], link: Link) -> list[FacetMenu]:
-    """Build the facets: time first, then the counted fields in the order of the titles, without empty ones."""
+    """Build the facets of the counted fields in the order of the titles, without empty ones."""
     builder, by_field = _builder(query, link), {facet.field: facet for facet in counted}
-    menus = [_periods(builder)]
+    menus = []
     for field in _TITLES:
         facet = by_field.get(field)
         if values := _values(builder, field, choices_of(facet) if facet else ()):
@@ -144,9 +147,10 @@ def _values(builder: _LinkBuilder, field: str, counted: Sequence[Choice]) -> lis
     ]
 
 
-def _periods(builder: _LinkBuilder) -> FacetMenu:
-    values = tuple(builder.value("started", text, gettext(name)) for text, name in _PERIODS.items())
-    return FacetMenu("started", gettext("Started"), values)
+def period_links(query: Query, link: Link) -> list[FacetLink]:
+    """Build the links of the lengths of time."""
+    builder = _builder(query, link)
+    return [builder.value("started", text, gettext(name)) for text, name in PERIODS.items()]
 
 
 def _states(query: Query) -> Iterator[tuple[tuple[str, str], str]]:

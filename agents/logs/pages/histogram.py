@@ -17,7 +17,8 @@ from agents.uikit import format
 
 WIDTH, HEIGHT = 1000, 44
 _GAP = 0.15
-_OUTCOMES = ("completed", "live", "stopped", "failed")
+_OUTCOMES = ("failed", "stopped", "live", "completed")
+"""From the bottom up: failures begin at the base, where few of them are seen beside many others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +45,15 @@ class HistogramBar:
 
 @dataclass(frozen=True, slots=True)
 class HistogramChart:
-    """The chart; ``first_us`` and ``last_us`` are its ends, ``label`` describes it for screen readers."""
+    """The chart; ``first_us`` and ``last_us`` are its ends, ``label`` describes it for screen readers, and its whole
+    height stands for ``maximum`` rows."""
 
     bars: tuple[HistogramBar, ...]
     label: str
     first_us: int
     last_us: int
     width: str
+    maximum: int
 
 
 def chart(
@@ -75,7 +78,7 @@ def chart(
         )
 
     bars = tuple(bar(number, bucket) for number, bucket in enumerate(buckets))
-    return HistogramChart(bars, _label(buckets), buckets[0].from_us, buckets[-1].to_us, _length(width))
+    return HistogramChart(bars, _label(buckets), buckets[0].from_us, buckets[-1].to_us, _length(width), maximum)
 
 
 def _total(bucket: Bucket) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -19,6 +20,7 @@ from agents.logs.pages import rows as log_rows
 from agents.logs.pages.columns import columns, hidden_positions
 from agents.logs.pages.lists import LOGS, RESPONSES, SESSIONS, STEPS, ListTab, tabs, url_of_id
 from agents.logs.pages.numbers import zone_of
+from agents.logs.pages.time_range import time_range
 from agents.logs.schemas.row_ids import cursor_of, key_of, position_of, public
 from agents.logs.schemas.sorting import NEWEST_FIRST, SortPosition
 from agents.logs.store import listing, rows
@@ -201,6 +203,7 @@ def _bar(request: PageRequest, params: ListParams) -> dict[str, Any]:
         "hints": chips.hints(query),
         "same_row": tab.link(combined.text) if combined else "",
         "fixed": tab.link(absolute) if absolute else "",
+        "time_range": time_range(query, tab.link, ZoneInfo(zone_of(request))),
         "columns": list_columns,
         "hidden": hidden_positions(list_columns),
         "base_url": base_url(request),

@@ -56,7 +56,7 @@ _ROW_START = re.compile(r'(<tr class="log-row" role="row" data-id="([\w-]+)".*?<
 
 
 def _box(match: re.Match[str]) -> str:
-    label = gettext("Choose this row")
+    label = gettext("Select this row")
     box = '<label class="pick" data-keep><input type="checkbox" name="ids" value="{}" form="acts">{}</label>'
     return match[1] + format_html(box, match[2], format_html('<span class="visually-hidden">{}</span>', label))
 

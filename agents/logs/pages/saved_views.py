@@ -98,7 +98,7 @@ def _changes(request: PageRequest, act: str) -> dict[str, Any]:
         case "update":
             return {"query": request.POST.get("q", "")}
         case _:
-            raise InvalidRequest(_("Say what is to become of this view."), param="act")
+            raise InvalidRequest(_("Choose an action for this view."), param="act")
 
 
 def _invalid(error: ValidationError) -> InvalidRequest:

@@ -21,9 +21,9 @@ FINAL = frozenset({"completed", "failed", "cancelled", "interrupted"})
 _NORMAL_REASONS = frozenset({"", "end_of_turn", "end_of_message"})
 _REASONS = {
     "violation": gettext_noop("stopped by a shield"),
-    "max_infer_iters": gettext_noop("at the limit of rounds"),
-    "out_of_tokens": gettext_noop("at the limit of tokens"),
-    "decision_timeout": gettext_noop("nobody decided in time what became of its call"),
+    "max_infer_iters": gettext_noop("iteration limit reached"),
+    "out_of_tokens": gettext_noop("token limit reached"),
+    "decision_timeout": gettext_noop("nobody decided about its call in time"),
 }
 
 

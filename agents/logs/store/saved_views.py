@@ -136,7 +136,7 @@ def _view(actor: Actor, row: Any) -> StoredView:
 
 BUILT_IN: list[StoredView] = [
     StoredView("failed-today", gettext_noop("Failures of the last day"), "status:failed started:>-24h", "turn"),
-    StoredView("waiting", gettext_noop("Waiting for someone"), "is:waiting", "turn"),
+    StoredView("waiting", gettext_noop("Waiting for input"), "is:waiting", "turn"),
     StoredView("slow", gettext_noop("Slow: over 10 s"), "duration:>10s", "turn"),
     StoredView("failed-tools", gettext_noop("Failed tools"), "type:tool_execution status:failed", "step"),
 ]

@@ -89,7 +89,7 @@ def test_what_runs_is_left_alone(client: Client, me: Actor, turns: list[Recorded
     running = make_turn(me, upto=1)
     act(client, "delete", turns[0], running, sure="true")
     assert "1 row is deleted." in (notice := notices(client))
-    assert "1 row runs: left alone." in notice
+    assert "1 row is still running: skipped." in notice
     assert running.public_id in listed(client)
     act(client, "delete", level="session", all="true", sure="true")
     assert listed(client) == [running.public_id]
@@ -169,7 +169,7 @@ def test_many_are_worked_through_behind_the_request(monkeypatch: pytest.MonkeyPa
     turns = [make_turn(keys.local()) for _ in range(3)]
     client = Client()
     act(client, "tag", all="true", q="status:completed", tag="ok", sure="true")
-    assert "3 rows are being worked through" in notices(client)
+    assert "3 rows are being changed in the background" in notices(client)
     assert len(listed(client, "tag:ok")) == len(turns)
 
 
@@ -215,7 +215,7 @@ def test_who_may_only_read_keeps_no_views_and_is_offered_no_form(
     request.actor = reader  # type: ignore[attr-defined]  # as `page` does
     context = saved_views.menu(request, "turn", "")  # type: ignore[arg-type]  # one with its actor
     menu = render_to_string("logs/_saved_views.html", {**context, "place": LOGS, "text": ""}, request)
-    assert "Waiting for someone" in words(menu)
+    assert "Waiting for input" in words(menu)
     assert elements(menu, "form") == []
 
 
@@ -229,7 +229,7 @@ def test_the_menu_shows_where_one_is(me: Actor, rf: RequestFactory) -> None:
     assert unsafe(menu) == []
     assert hostile in words(menu)
     assert [one["href"] for one in elements(menu, "a") if one.get("aria-current")] == ["/logs/?q=status%3Afailed"]
-    assert {"Waiting for someone", "Rated down"} <= {each.name for each in context["views_built_in"]}
+    assert {"Waiting for input", "Rated down"} <= {each.name for each in context["views_built_in"]}
     assert f"/logs/views/{view.public_id}/" in {one["action"] for one in elements(menu, "form")}
     assert ("col", "model") in {(one.get("name"), one.get("value")) for one in elements(menu, "input")}
 

@@ -67,7 +67,7 @@ def test_heads_and_cells_have_one_order(client: Client, me: Actor, tab: ListTab)
 def test_rows_without_texts_say_so(client: Client, me: Actor) -> None:
     make_session(me, None, "quiet")
     make_turn(me, "call lookup {}\nthen\nsay", server_tools=tool(content=""))
-    assert "nothing said yet" in words(get(client, "/sessions/"))
+    assert "no messages yet" in words(get(client, "/sessions/"))
     assert "no text" in words(get(client, "/steps/"))
     for tab in ALL:
         assert unsafe(get(client, tab.path)) == []
