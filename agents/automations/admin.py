@@ -58,7 +58,7 @@ class AutomationAdmin(TimestampColumns, OwnershipColumns, StoreAdmin):
     def pause(self, request: HttpRequest, queryset: Any) -> None:
         self._switch(request, queryset, changes.pause)
 
-    @admin.action(permissions=["delete"], description=_("Go on with selected automations"))
+    @admin.action(permissions=["delete"], description=_("Resume selected automations"))
     def resume(self, request: HttpRequest, queryset: Any) -> None:
         self._switch(request, queryset, changes.resume)
 
@@ -72,7 +72,7 @@ class AutomationAdmin(TimestampColumns, OwnershipColumns, StoreAdmin):
                 count += 1
             except Conflict as error:  # it has run, and is over
                 self.message_user(request, error.message, messages.WARNING)
-        message = ngettext("%(count)d automation is switched.", "%(count)d automations are switched.", count)
+        message = ngettext("%(count)d automation changed.", "%(count)d automations changed.", count)
         self.message_user(request, message % {"count": count}, messages.SUCCESS)
 
     @admin.display(description=_("name"))
@@ -95,7 +95,7 @@ class AutomationAdmin(TimestampColumns, OwnershipColumns, StoreAdmin):
 
     @admin.display(description=_("paused because"))
     def reason(self, automation: Automation) -> str:
-        return _now("its session is gone") if automation.pause_reason == SESSION_FAILED else cell_html.NOTHING
+        return _now("its session was deleted") if automation.pause_reason == SESSION_FAILED else cell_html.NOTHING
 
     @admin.display(description=_("next run"))
     def next_run(self, automation: Automation) -> str:

@@ -31,10 +31,10 @@ from agents.uikit.links import at
 
 PAGE_SIZE = 50
 _FIELDS = {
-    "name": gettext_noop("A name of at most 200 characters is needed."),
-    "expression": gettext_noop("Five fields are needed: minute, hour, day of the month, month, day of the week."),
-    "timezone": gettext_noop("A time zone is needed, like Europe/Berlin or UTC."),
-    "target": gettext_noop("An agent, and something to say to it, are needed."),
+    "name": gettext_noop("A name of at most 200 characters is required."),
+    "expression": gettext_noop("Five fields are required: minute, hour, day of the month, month, day of the week."),
+    "timezone": gettext_noop("A time zone is required, such as Europe/Berlin or UTC."),
+    "target": gettext_noop("An agent and a message are required."),
 }
 """What is said where the form's value of a field is refused."""
 _FORM = ("name", "expression", "timezone", "agent_id", "input")
@@ -62,7 +62,7 @@ def automation_list(request: PageRequest) -> HttpResponse:
         record = changes.create(request.actor, forms.parsed(CreateAutomation, _values(form), _FIELDS))
     except AgentsError as error:
         return _list(request, error=error, status=error.status)
-    messages.success(request, _("It runs from now on."))
+    messages.success(request, _("It is active from now on."))
     return redirect("automation", record.public_id)
 
 

@@ -225,7 +225,7 @@ def _apply_action(actor: Actor, target: RecordTarget, action: str, comment: str,
         case "tag" | "enter" if tag:
             targets.change_tags(_require_tagging(actor, target), add=_tag_names(tag))
         case _:
-            raise InvalidRequest(_("There is nothing said yet: write a comment or a tag first."), param="act")
+            raise InvalidRequest(_("Write a comment or a tag first."), param="act")
 
 
 def _require_tagging(actor: Actor, target: RecordTarget) -> RecordTarget:

@@ -164,7 +164,7 @@ class ApiKeyAdmin(RecordAdmin):
     def of_user(self, key: ApiKey) -> str:
         return str(key.user)
 
-    @admin.display(description=_("may"))
+    @admin.display(description=_("permissions"))
     def may(self, key: ApiKey) -> str:
         return ", ".join(key.actions)
 

@@ -34,7 +34,7 @@ class AttributesForm(_AttributesForm):
         if value is None:
             return {}
         if not isinstance(value, dict):
-            raise forms.ValidationError(_("A JSON object is needed, with lists of texts."))
+            raise forms.ValidationError(_("A JSON object with lists of texts is required."))
         try:
             attributes = attributes_of(value)
         except ValueError as error:

@@ -24,13 +24,13 @@ _KINDS = [("llm", gettext_lazy("language model")), ("embedding", gettext_lazy("e
 class RegisteredModelForm(NamedForm):
     """Another name for an endpoint's model. ``registration`` is the result."""
 
-    identifier = text_field(gettext_lazy("Name"), length=300, help_text=gettext_lazy("What agents name it by."))
+    identifier = text_field(gettext_lazy("Name"), length=300, help_text=gettext_lazy("The name that agents use."))
     provider = forms.ChoiceField(label=gettext_lazy("Endpoint"))
     resource = text_field(
         gettext_lazy("Model"),
         length=300,
         required=False,
-        help_text=gettext_lazy("As the endpoint calls it; the same name if empty."),
+        help_text=gettext_lazy("The endpoint's name for it; the same name if empty."),
     )
     model_type = forms.ChoiceField(label=gettext_lazy("Kind"), choices=_KINDS)
     metadata = JsonField(help_text=gettext_lazy('{"embedding_dimension": 384}'))

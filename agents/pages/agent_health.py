@@ -88,7 +88,7 @@ def agent_metrics(actor: Actor, record: AgentRecord, period: TimePeriod) -> dict
             ),
             "charts": period_metrics.period_charts(actor, base, period, models),
             "table": period_metrics.top_table(
-                "tool", tools, calls, "count", TableLabels(_("Tools"), _("It called no tool in this time."), "–")
+                "tool", tools, calls, "count", TableLabels(_("Tools"), _("No tool calls in this period."), "–")
             ),
             "failures": outliers.failures(actor, current),
             "failed_url": current.also("status:failed").url,

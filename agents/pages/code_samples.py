@@ -31,7 +31,7 @@ class CodeSample:
 def agent_samples(target: CurlTarget, turn: TurnSnapshot, stored: TurnTarget, name: str) -> list[CodeSample]:
     """Samples of a turn of the Agents API; ``name`` is its session's name."""
     messages, settings = json.loads(turn.input_messages), json.loads(stored.request or "{}")
-    again, more = _("Ask the same in a new session"), _("Say more in this session")
+    again, more = _("Repeat in a new session"), _("Continue this session")
     samples = [
         CodeSample(again, "Python", llama_stack_code.create_again(target, messages, settings, name)),
         CodeSample(again, "curl", curl.create_again(target, messages, settings, name)),
@@ -46,11 +46,11 @@ def response_samples(target: CurlTarget, turn: TurnSnapshot, records: Sequence[R
     requests = []
     if records[-1].is_last:
         next_input = _answer_items(turn.key) if turn.status == "awaiting_input" else FOLLOW_UP_TEXT
-        title = _("Answer what it waits for") if turn.status == "awaiting_input" else _("Go on from here")
+        title = _("Answer the waiting call") if turn.status == "awaiting_input" else _("Continue from here")
         requests.append((title, response_requests.follow_up(records[-1], next_input)))
     first_request = response_requests.request_of(records[0]) if records[0].number == 1 else {}
     if first_request:
-        requests.append((_("Ask the same again"), first_request))
+        requests.append((_("Repeat the request"), first_request))
     return [
         CodeSample(title, language, code)
         for title, request in requests

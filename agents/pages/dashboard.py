@@ -107,7 +107,7 @@ def _now(actor: Actor) -> list[LiveTurns]:
     waiting = ALL_TURNS.also("status:awaiting_input")
     return [
         _live_turns(actor, running, _("Running"), "in_progress", _("No turn is running.")),
-        _live_turns(actor, waiting, _("Waiting for an answer"), "awaiting_input", _("No turn waits for anyone.")),
+        _live_turns(actor, waiting, _("Waiting for an answer"), "awaiting_input", _("No turn is waiting.")),
     ]
 
 
@@ -169,7 +169,7 @@ def _sorts(params: _DashboardParams) -> list[tuple[str, str, bool]]:
 
 
 def _tables(actor: Actor, query: MetricsQuery, models: Sequence[Group], sort: str) -> list[period_metrics.TopTable]:
-    none = _("None in this time.")
+    none = _("None in this period.")
     agents, users = (numbers.groups(actor, query.query, [name]).groups for name in ("agent", "user"))
     calls = MetricsQuery(f"type:tool {query.text}", "step")
     tools = numbers.groups(actor, calls.query, ["tool"]).groups
@@ -179,5 +179,5 @@ def _tables(actor: Actor, query: MetricsQuery, models: Sequence[Group], sort: st
         table("agent", agents, query, sort, TableLabels(_("Agents"), none, _("no agent"))),
         table("model", models, query, sort, TableLabels(_("Models"), none, _("no model"))),
         table("tool", tools, calls, sort, TableLabels(_("Tools"), none, _("no name"))),
-        table("user", named, query, sort, TableLabels(_("Users"), _("No user was named."), "")),
+        table("user", named, query, sort, TableLabels(_("Users"), _("No user names were sent."), "")),
     ]

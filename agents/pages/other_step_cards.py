@@ -29,7 +29,7 @@ def other_card(base: StepCard, step: StepSnapshot) -> StepCard:
         return replace(base, title=_("tools left out"), note=step_details.left_out(detail))
     if detail and detail.kind == USER_INPUT:
         said = NamedText("data", step_details.heard(detail))
-        return replace(base, title=_("said while the turn ran"), body=(blocks.plain_block(said),))
+        return replace(base, title=_("sent while the turn ran"), body=(blocks.plain_block(said),))
     return replace(
         base,
         title=(detail.kind if detail else "") or step.name or _("other"),

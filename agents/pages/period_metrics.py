@@ -132,11 +132,11 @@ def period_charts(actor: Actor, base: MetricsQuery, period: TimePeriod, models: 
     """Charts of volume, failures, durations, tokens and cost over a period."""
     bars = _stats_by_bar(actor, base, period)
     return [
-        TitledChart(_("Turns by outcome"), _volume(bars, period), _("No turn began in this time.")),
-        TitledChart(_("Failed, of all"), _failures(bars, period), _("None failed in this time.")),
-        TitledChart(_("Duration"), _durations(bars, period), _("No turn ended that began in this time.")),
-        TitledChart(_("Tokens"), _tokens(bars, period), _("No tokens were read or written in this time.")),
-        TitledChart(_("Cost by model"), _costs(actor, bars, base, period, models), _("No cost is known of this time.")),
+        TitledChart(_("Turns by outcome"), _volume(bars, period), _("No turns in this period.")),
+        TitledChart(_("Failure rate"), _failures(bars, period), _("No failures in this period.")),
+        TitledChart(_("Duration"), _durations(bars, period), _("No finished turns in this period.")),
+        TitledChart(_("Tokens"), _tokens(bars, period), _("No tokens used in this period.")),
+        TitledChart(_("Cost by model"), _costs(actor, bars, base, period, models), _("No known cost in this period.")),
     ]
 
 
@@ -191,7 +191,7 @@ def _durations(bars: Sequence[BarStats], period: TimePeriod) -> Chart:
         Point(at_us, (stats.duration_ms.p50, stats.duration_ms.p95, stats.duration_ms.p99), bar_query.url)
         for at_us, bar_query, stats in bars
     ]
-    label = _("Duration of turns over time: half of them, 95 and 99 percent within; at most %(most)s") % {
+    label = _("Duration of turns over time: p50, p95 and p99; at most %(most)s") % {
         "most": format.duration(_maximum(points))
     }
     series = [Series(name, name) for name in ("p50", "p95", "p99")]

@@ -78,7 +78,7 @@ class Recovery:
                 by = _("the rule of its tool") if event.by == RULE else event.by
                 yield RecoveryNote(_(_OUTCOMES[event.outcome]), event.at, by)
             elif isinstance(event, StepRepeated) and event.step == step:
-                yield RecoveryNote(_("Made again after its process was lost"), event.at)
+                yield RecoveryNote(_("Called again after its process was lost"), event.at)
 
     def lines(self, steps: Sequence[StepSnapshot]) -> Iterator[TakeoverLine]:
         """The takeovers, each behind the last of these steps that had begun."""

@@ -29,11 +29,11 @@ NAMES = {
     "sampling_params": gettext_noop("sampling"),
     "toolgroups": gettext_noop("tools of the server"),
     "client_tools": gettext_noop("tools of the client"),
-    "tool_config": gettext_noop("use of tools"),
+    "tool_config": gettext_noop("tool choice"),
     "input_shields": gettext_noop("shields of the input"),
     "output_shields": gettext_noop("shields of the output"),
-    "response_format": gettext_noop("form of the answer"),
-    "max_infer_iters": gettext_noop("rounds at most"),
+    "response_format": gettext_noop("response format"),
+    "max_infer_iters": gettext_noop("max iterations"),
     "enable_session_persistence": gettext_noop("sessions are kept"),
     "resume_runs": gettext_noop("turns go on when their process is lost"),
 }
@@ -96,7 +96,7 @@ def _chosen(request: HttpRequest, name: str, revisions: Sequence[Revision], defa
 def _summary(revision: Revision, before: Revision | None) -> str:
     """The names of the settings that a revision changed."""
     if before is None:
-        return gettext("as it was made") if revision.number == 1 else ""
+        return gettext("as created") if revision.number == 1 else ""
     names = [
         gettext(NAMES.get(name, format.readable_name(name))) for name in _differing(before.config, revision.config)
     ]

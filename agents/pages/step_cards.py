@@ -200,11 +200,11 @@ def _inference_note(base: StepCard, detail: step_details.StoredInference | None,
     if detail.compaction is not None:
         return _("summed up what came before")
     if detail.finish_reason == "length":
-        return _("cut at the limit of tokens")
+        return _("cut at the token limit")
     names = ", ".join(call.tool_name for call in detail.model_response.tool_calls)
     if names:
         return "" if has_message else _("asked for %(tools)s") % {"tools": names}
-    return "" if has_message or base.status != "completed" else _("said nothing")
+    return "" if has_message or base.status != "completed" else _("no text")
 
 
 # ----------------------------------------------------------------------------------------------- tools
@@ -267,7 +267,7 @@ def _tool_note(step: StepSnapshot, detail: step_details.StoredToolRun, waits: bo
     if step.status == "in_progress":
         return _("is running on %(label)s") % {"label": detail.label} if detail.label else _("is running")
     if step.foreign:
-        return _("told by the messages around it") if external_steps.is_inferred(step) else ""
+        return _("derived from the surrounding messages") if external_steps.is_inferred(step) else ""
     if detail.label:
         note = _("ran on %(label)s") % {"label": detail.label}
         return _("%(where)s, as approved") % {"where": note} if detail.asked else note
@@ -371,7 +371,7 @@ def _passage_label(chunk: dict[str, Any]) -> str:
 
 def _memory_note(base: StepCard, step: StepSnapshot, detail: step_details.StoredRetrieval | None) -> str:
     if base.is_open:
-        return _("is looking")
+        return _("searching")
     if detail is None or base.status != "completed":
         return ""
     count = len(detail.chunks)

@@ -107,7 +107,9 @@ class _LeftOut(msgspec.Struct):
 
 def left_out(detail: StoredOther) -> str:
     """Return a sentence about the tools of a request that the model was not offered."""
-    return _("Nobody here can run them: {}").format(", ".join(msgspec.json.decode(detail.data, type=_LeftOut).tools))
+    return _("Not available on this server: {}").format(
+        ", ".join(msgspec.json.decode(detail.data, type=_LeftOut).tools)
+    )
 
 
 class _Heard(msgspec.Struct):

@@ -29,8 +29,8 @@ from agents.uikit import json_view
 from agents.uikit.links import at
 
 _INCOMPLETE = {
-    "max_output_tokens": gettext_noop("at the limit of tokens"),
-    "max_iterations_exceeded": gettext_noop("at the limit of rounds"),
+    "max_output_tokens": gettext_noop("token limit reached"),
+    "max_iterations_exceeded": gettext_noop("iteration limit reached"),
     "content_filter": gettext_noop("stopped by a content filter"),
 }
 _SETTING_NAMES = (

@@ -73,7 +73,7 @@ class PriceAdmin(ReadAdmin):
             except AgentsError as error:
                 form.add_error(None, error.message)
             else:
-                message = _now("%(added)s prices added, %(known)s were known.") % {
+                message = _now("%(added)s prices added, %(known)s were already known.") % {
                     "added": result.added,
                     "known": result.known,
                 }

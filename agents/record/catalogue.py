@@ -72,7 +72,7 @@ _IDENTITY = (
         "called by turn {}"),
     RecordField("response", "id", at("response"), "the id of the response", "resp_01a2…", "of response {}",
         columns=_on("response", "id")),
-    RecordField("user", "choice", at("turn"), "for whom it ran", "ana", "for user {}",
+    RecordField("user", "choice", at("turn"), "the user it ran for", "ana", "for user {}",
         columns=_on("turn", "end_user_id"), facet=True),
     RecordField("tag", "choice", at("session turn step"), "a tag it was given", "urgent", "tagged {}", many=True,
         facet=True, counted={"turn": "terms"}, presence="tags"),
@@ -91,7 +91,7 @@ _IDENTITY = (
         choices=("image", "document"), many=True, presence="attachments"),
 )
 _OUTCOME = (
-    RecordField("status", "choice", at("turn response step"), "how far it is, or how it ended", "failed",
+    RecordField("status", "choice", at("turn response step"), "its status", "failed",
         "with status {}", choices=tuple(label for _, label in RESPONSE_STATUSES), aliases=STATUS_ALIASES,
         columns=_on("turn response step", "status"), facet=True, counted={"session": "status", "response": "outcome"}),
     RecordField("is", "choice", at("turn response step"),
@@ -102,7 +102,7 @@ _OUTCOME = (
         columns=_on("turn step", "error_type_id"), facet=True, presence="errors"),
     RecordField("finish", "choice", at("turn step"), "why it stopped", "out_of_tokens", "that stopped by {}",
         columns={"turn": "stop_reason", "step": "finish_id"}),
-    RecordField("violation", "text", at("step"), "what a shield objected to, and its level", "medical",
+    RecordField("violation", "text", at("step"), "the violation a shield reported, and its level", "medical",
         "with violation {}", columns=_on("step", "violation"), presence="violations"),
 )
 _STEPS = (
@@ -147,12 +147,12 @@ _AMOUNTS = (
     _count("tokens.out", "output_tokens", "tokens written", ">1k", "with {} output tokens",
         levels="session turn response step"),
     _count("tokens.cached", "cached_tokens", "tokens read from the cache", ">0", "with {} cached tokens"),
-    _count("tokens.reasoning", "reasoning_tokens", "tokens written in thought", ">500", "with {} reasoning tokens"),
+    _count("tokens.reasoning", "reasoning_tokens", "reasoning tokens", ">500", "with {} reasoning tokens"),
 )
 _TEXTS = (
-    RecordField("in", "text", at("turn"), "what was asked", '"refund policy"', "asking {}"),
-    RecordField("out", "text", at("turn"), "what was answered", "sorry", "answering {}"),
-    RecordField(FREE_TEXT, "text", at("turn step"), "all that was said, called, found and went wrong", "refund*",
+    RecordField("in", "text", at("turn"), "the input", '"refund policy"', "asking {}"),
+    RecordField("out", "text", at("turn"), "the output", "sorry", "answering {}"),
+    RecordField(FREE_TEXT, "text", at("turn step"), "all messages, calls, results and errors", "refund*",
         "saying {}", deep=True),
 )
 # fmt: on

@@ -28,7 +28,7 @@ from agents.uikit.admin.named_forms import NamedForm, read_body, text_field
 class ShieldForm(NamedForm):
     """A shield. ``registration`` is the result."""
 
-    identifier = text_field(gettext_lazy("Name"), length=300, help_text=gettext_lazy("What agents name it by."))
+    identifier = text_field(gettext_lazy("Name"), length=300, help_text=gettext_lazy("The name that agents use."))
     provider = forms.ChoiceField(choices=[(name, name) for name in PROVIDERS])
     resource = text_field(
         gettext_lazy("Model"),

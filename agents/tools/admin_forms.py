@@ -29,7 +29,7 @@ class ToolGroupForm(NamedForm):
     left empty keeps them, as long as the URL stays, which they were given for."""
 
     name = text_field(
-        gettext_lazy("Name"), length=200, help_text=gettext_lazy("What agents name it by, such as mcp::orders.")
+        gettext_lazy("Name"), length=200, help_text=gettext_lazy("The name that agents use, such as mcp::orders.")
     )
     provider_id = forms.CharField(
         label=gettext_lazy("Provider"), max_length=100, initial=mcp.PROVIDER, widget=AdminTextInputWidget

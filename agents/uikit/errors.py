@@ -38,7 +38,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return error_page(request, NotAllowed(_("This is not for you, or the form was too old: go back and try again.")))
+    return error_page(request, NotAllowed(_("Not allowed, or the form has expired: go back and try again.")))
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -46,14 +46,14 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return error_page(request, NotFound(_("There is no such page.")))
+    return error_page(request, NotFound(_("This page does not exist.")))
 
 
 def server_error(request: HttpRequest, *args: Any) -> HttpResponse:
     """Answer an unexpected error for Django, while the exception is being handled: the store is unavailable, or we
     have a bug. Uses no database: the failing request may have broken its connection."""
     unavailable = _store_unavailable(request, sys.exc_info()[1])
-    error = unavailable or AgentsError(_("The server made a mistake; its log knows more."))
+    error = unavailable or AgentsError(_("Server error: the server's log has the details."))
     if "text/html" not in request.headers.get("Accept", ""):
         response = json_response(request, error)
     else:
@@ -69,5 +69,5 @@ def _store_unavailable(request: HttpRequest, error: BaseException | None) -> Una
     """The API's error for an unavailable store, in the reader's language; None for any other error."""
     unavailable = failures.unavailable(error, f"request={getattr(request, 'request_id', '')}") if error else None
     if unavailable is not None:
-        unavailable.message = _("The server cannot reach its data, or not write it. Try again in a moment.")
+        unavailable.message = _("The server cannot reach its database, or cannot write to it. Try again in a moment.")
     return unavailable

@@ -31,7 +31,7 @@ class Section:
 
 
 SECTIONS = (
-    Section("home", "home", gettext_noop("Now"), ("",)),
+    Section("home", "home", gettext_noop("Overview"), ("",)),
     Section("inbox", "inbox", gettext_noop("Waiting"), ("inbox",), is_counted=True),
     Section(
         "logs",

@@ -68,7 +68,7 @@ class WebhookEndpointAdmin(TimestampColumns, OwnershipColumns, StoreAdmin):
         for key in keys:
             public_id = ids.openai(Kind.WEBHOOK_ENDPOINT, key)
             endpoints.change(actor_of(request), public_id, EndpointChanges(enabled=enabled))
-        message = ngettext("%(count)d endpoint is switched.", "%(count)d endpoints are switched.", len(keys))
+        message = ngettext("%(count)d endpoint changed.", "%(count)d endpoints changed.", len(keys))
         self.message_user(request, message % {"count": len(keys)}, messages.SUCCESS)
 
     @admin.display(description=_("name"))

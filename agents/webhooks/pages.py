@@ -45,23 +45,23 @@ MEANINGS = {
     "response.failed": gettext_noop("a response in the background has failed"),
     "response.cancelled": gettext_noop("a response in the background was cancelled"),
     "response.incomplete": gettext_noop("a response in the background came to a limit"),
-    "agent.session.idle": gettext_noop("a session of an agent does nothing any more"),
-    "agent.session.action_required": gettext_noop("a session of an agent waits for its client"),
+    "agent.session.idle": gettext_noop("an agent's session is idle"),
+    "agent.session.action_required": gettext_noop("an agent's session waits for its client"),
 }
 """When each type of event is sent."""
 _FIELDS = {
-    "name": gettext_noop("A name of at most 200 characters is needed."),
-    "url": gettext_noop("A URL of at most 2,000 characters is needed."),
+    "name": gettext_noop("A name of at most 200 characters is required."),
+    "url": gettext_noop("A URL of at most 2,000 characters is required."),
     "event_types": gettext_noop("Choose at least one event."),
     "event_type": gettext_noop("Choose an event."),
 }
 """What is said where the form's value of a field is refused."""
 REASONS = {
-    "switched off": gettext_noop("It is switched off."),
+    "switched off": gettext_noop("It is disabled."),
     "nothing has arrived here for three days": gettext_noop(
-        "Nothing has arrived here for three days, so that nothing more was sent."
+        "No delivery succeeded for three days, so nothing more was sent."
     ),
-    "it answered 410 Gone": gettext_noop("It has answered 410 Gone: it wants to hear no more."),
+    "it answered 410 Gone": gettext_noop("It answered 410 Gone, so deliveries were stopped."),
 }
 """Why an endpoint is disabled, in the reader's language."""
 PAGE_SIZE = 50

@@ -55,7 +55,7 @@ def made(browser: Client, owner: Actor, **more: Any) -> str:
 def test_an_automation_is_made_and_what_it_has_begun_shown(
     browser: Client, owner: Actor, clock: Clock, run_due: RunDue
 ) -> None:
-    assert "There are none yet." in shown(browser.get("/automations/"))
+    assert "None yet." in shown(browser.get("/automations/"))
     path = made(browser, owner)
     text = shown(browser.get(path))
     assert "It has not run yet." in text
@@ -73,13 +73,13 @@ def test_an_automation_is_made_and_what_it_has_begun_shown(
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"name": ""}, "A name of at most 200 characters is needed."),
-        ({"expression": ""}, "Five fields are needed: minute, hour, day of the month, month, day of the week."),
+        ({"name": ""}, "A name of at most 200 characters is required."),
+        ({"expression": ""}, "Five fields are required: minute, hour, day of the month, month, day of the week."),
         ({"expression": "61 * * * *"}, "expression: the minute is from 0 to 59, not '61'."),
-        ({"timezone": ""}, "A time zone is needed, like Europe/Berlin or UTC."),
+        ({"timezone": ""}, "A time zone is required, such as Europe/Berlin or UTC."),
         ({"timezone": "Mars"}, "timezone: there is no time zone 'Mars'."),
-        ({"input": ""}, "An agent, and something to say to it, are needed."),
-        ({"agent_id": ""}, "An agent, and something to say to it, are needed."),
+        ({"input": ""}, "An agent and a message are required."),
+        ({"agent_id": ""}, "An agent and a message are required."),
     ],
 )
 def test_what_is_wrong_is_said_at_the_form(wrong: dict[str, Any], said: str, browser: Client, owner: Actor) -> None:
@@ -101,7 +101,7 @@ def test_it_is_changed_paused_run_and_deleted(browser: Client, owner: Actor, clo
     assert browser.post(f"{path}change/", form(owner, name="Other", expression="0 * * * *")).status_code == 302
     assert (row.get().name, row.get().expression) == ("Other", "0 * * * *")
     browser.post(f"{path}change/", {"enabled": "false"})
-    assert "Go on with it" in shown(browser.get(path))
+    assert "Resume" in shown(browser.get(path))
     assert row.get().next_at is None
     browser.post(f"{path}change/", {"enabled": "true"})
     assert "Pause it" in shown(browser.get(path))

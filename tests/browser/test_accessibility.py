@@ -81,7 +81,7 @@ def test_axe_has_nothing_against_any_page(open_page: Open, caller: Caller, look:
     base = page.url.removesuffix("/logs/")
     page.goto(f"{base}/keys/")
     page.get_by_label("Name").fill("old")
-    page.get_by_role("button", name="Make the key").click()
+    page.get_by_role("button", name="Create key").click()
     page.locator("summary", has_text="Revoke").first.click()
     page.get_by_role("button", name="Revoke “").first.click()
     expect(page.get_by_text("revoked").first).to_be_visible()
@@ -123,7 +123,7 @@ def test_an_agent_is_made_and_asked_by_keyboard(open_page: Open) -> None:
     page.keyboard.type("by keyboard")
     for _ in range(3):
         page.keyboard.press("Tab")
-    expect(page.get_by_role("button", name="Make the agent")).to_be_focused()
+    expect(page.get_by_role("button", name="Create agent")).to_be_focused()
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("/agents/[0-9a-f]"))
     expect(page.get_by_role("heading", level=1)).to_contain_text("by keyboard")

@@ -13,7 +13,7 @@ from tests.support.live.caller import Caller, Talk, script, tool
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 Open = Callable[..., Page]
-TITLES = ["Turns by outcome", "Failed, of all", "Duration", "Tokens", "Cost by model"]
+TITLES = ["Turns by outcome", "Failure rate", "Duration", "Tokens", "Cost by model"]
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])

@@ -67,7 +67,7 @@ def narrow_by_mouse(page: Page, word: str) -> None:
     filters = page.get_by_role("navigation", name="Filters")
     filters.get_by_role("link", name="failed", exact=True).first.click()
     expect(rows(page)).to_have_count(1)
-    filters.get_by_role("link", name=re.compile("failed ?: take away")).first.click()
+    filters.get_by_role("link", name=re.compile("failed ?: remove")).first.click()
     expect(rows(page)).to_have_count(3)
     filters.get_by_role("link", name="failed", exact=True).first.hover()
     filters.get_by_role("link", name="Exclude failed").first.click()
@@ -79,8 +79,8 @@ def mark_by_mouse(page: Page, word: str, folder: Path) -> None:
     boxes = page.locator("[data-rows] .pick input")
     boxes.first.check()
     boxes.last.click(modifiers=["Shift"])
-    acts = page.get_by_role("form", name="The chosen rows")
-    expect(acts).to_contain_text("2 rows chosen")
+    acts = page.get_by_role("form", name="Selected rows")
+    expect(acts).to_contain_text("2 rows selected")
     with page.expect_download() as got:
         acts.get_by_role("button", name="Export").click()
     assert len(list(csv.reader(lines(got.value, folder)))) == 3
@@ -155,10 +155,10 @@ def test_by_keyboard_alone(open_page: Open, three: str, tmp_path: Path) -> None:
     keys.press("x")
     keys.press("j")
     keys.press("x")
-    expect(page.get_by_role("form", name="The chosen rows")).to_contain_text("2 rows chosen")
+    expect(page.get_by_role("form", name="Selected rows")).to_contain_text("2 rows selected")
     tab_to(page, page.locator("#acts-tag"), back=True)
     keys.type(f"keys-{three}")
-    tab_to(page, page.get_by_role("form", name="The chosen rows").get_by_role("button", name="Tag", exact=True))
+    tab_to(page, page.get_by_role("form", name="Selected rows").get_by_role("button", name="Tag", exact=True))
     keys.press("Enter")
     page.wait_for_load_state()
     if page.get_by_role("button", name="Go on").count():
@@ -228,10 +228,10 @@ def test_without_scripts(open_page: Open, three: str, tmp_path: Path) -> None:
     with page.expect_download() as got:
         page.get_by_role("link", name="JSONL").click()
     assert {json.loads(line)["status"] for line in lines(got.value, tmp_path)} == {"completed"}
-    page.get_by_role("link", name="Choose", exact=True).click()
+    page.get_by_role("link", name="Select", exact=True).click()
     for box in page.locator("[data-rows] .pick input").all():
         box.check()
-    page.get_by_role("form", name="The chosen rows").get_by_role("button", name="Compare").click()
+    page.get_by_role("form", name="Selected rows").get_by_role("button", name="Compare").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Two turns compared")
     page.get_by_role("region", name="A", exact=True).get_by_role("link").click()
     expect(page).to_have_url(TURN)

@@ -45,7 +45,7 @@ def stored(actor: Actor) -> list[budgets.BudgetRecord]:
 
 def test_a_budget_is_made_on_the_page(owner: Actor) -> None:
     client = browser(owner)
-    assert "There are none yet." in client.get("/budgets/").content.decode()
+    assert "None yet." in client.get("/budgets/").content.decode()
     assert client.post("/budgets/", FORM).status_code == 302
     [made] = stored(owner)
     state = made.state

@@ -57,7 +57,7 @@ WRONG: list[tuple[str, str]] = [
     ('{"rolls": ["x"]}', "unknown category"),
     ('{"roles": "admin"}', "roles must be a list of non-empty texts"),
     ('{"roles": [1]}', "roles must be a list of non-empty texts"),
-    ('["admin"]', "A JSON object is needed"),
+    ('["admin"]', "A JSON object with lists of texts is required"),
     ('{"roles": [', "This is not JSON"),
     ('{"roles": ["a\\u0000b"]}', "NUL characters"),
 ]

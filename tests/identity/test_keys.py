@@ -102,9 +102,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"name": "  "}, "name: 1 to 100 characters."),
     ({"name": "x" * 101}, "name: 1 to 100 characters."),
     ({"actions": []}, "actions: choose from"),
-    ({"actions": ["read", "everything"]}, "only what you may do yourself"),
-    ({"expires": "1000000"}, "Choose how long the key lives."),
-    ({"expires": ""}, "Choose how long the key lives."),
+    ({"actions": ["read", "everything"]}, "only grant permissions that you have yourself"),
+    ({"expires": "1000000"}, "Choose when the key expires."),
+    ({"expires": ""}, "Choose when the key expires."),
 ]
 
 
@@ -168,7 +168,7 @@ def test_it_says_when_one_was_used(client: Client) -> None:
 
 
 def test_an_empty_list_says_so(client: Client) -> None:
-    assert "There are none yet." in words(page(client))
+    assert "None yet." in words(page(client))
 
 
 # -------------------------------------------------------------------------------------------- revoke

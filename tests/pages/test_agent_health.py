@@ -65,7 +65,7 @@ def test_its_figures_are_those_of_its_turns(client: Client, busy: str, period: s
 def test_its_charts_and_tools_are_of_it_alone(client: Client, busy: str) -> None:
     page = get(client, f"/agents/{busy}/")
     titles = [said(part(each, "<h3>", "</h3>")) for each in page.split('<figure class="chart">')[1:]]
-    assert titles == ["Turns by outcome", "Failed, of all", "Duration", "Tokens", "Cost by model"]
+    assert titles == ["Turns by outcome", "Failure rate", "Duration", "Tokens", "Cost by model"]
     tools = part(page, 'id="top-tool"', "</section>")
     assert check_table(client, tools) == 3
     assert "web_search 8 1 12.5 % 100 ms" in said(tools)
@@ -156,7 +156,7 @@ def test_it_says_who_changed_what_and_when(client: Client, me: Actor, admin: Act
     assert [row.split(" ")[0] for row in rows] == ["3", "2", "1"]
     assert rows[0].endswith("root tools of the server")
     assert rows[1].endswith("root instructions")
-    assert rows[2].endswith("as it was made")
+    assert rows[2].endswith("as created")
     assert "now" in rows[0]
 
 
@@ -182,7 +182,7 @@ def test_a_revision_that_is_none_is_not_found(client: Client, me: Actor, query: 
 
 def test_an_agent_that_never_changed_has_nothing_to_compare(client: Client, me: Actor) -> None:
     page = get(client, f"/agents/{make_agent(me, name='first').public_id}/revisions/")
-    assert "It has not been changed" in words(page)
+    assert "Never changed." in words(page)
     assert [each for each in elements(page, "input") if each.get("type") == "radio"] == []
 
 

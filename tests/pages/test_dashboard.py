@@ -107,7 +107,7 @@ def test_every_bar_and_row_of_a_chart_is_that_of_its_list(client: Client, busy: 
     page = get(client, "/?period=24h")
     charts = page.split('<figure class="chart">')[1:]
     titles = [said(part(each, "<h3>", "</h3>")) for each in charts]
-    assert titles == ["Turns by outcome", "Failed, of all", "Duration", "Tokens", "Cost by model"]
+    assert titles == ["Turns by outcome", "Failure rate", "Duration", "Tokens", "Cost by model"]
     total = 0
     for row in part(charts[0], "<tbody>", "</tbody>").split("<tr>")[1:]:
         for url, text in links(row)[1:]:

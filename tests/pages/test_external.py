@@ -121,7 +121,7 @@ def test_what_was_not_captured_is_said_with_the_name_of_the_switch(client: Clien
     assert page.count(SWITCH) == 1
     assert f"<code>{SWITCH}=span_only</code>" in page
     assert words(page).count("not captured by the sender") == 2
-    assert "said nothing" not in page
+    assert "no text" not in page
 
 
 def test_warnings_are_notices(client: Client, me: Actor) -> None:
@@ -176,7 +176,7 @@ def test_advice_is_known_as_such() -> None:
 def test_the_side_says_where_it_came_from(client: Client, me: Actor) -> None:
     tell(me, *nested(0xABC), **{"telemetry.sdk.name": "opentelemetry", "telemetry.sdk.version": "1.45.0"})
     read = words(get(client, url(me)))
-    for said in ("Where it came from", "OpenTelemetry", "tests", "opentelemetry 1.45.0", f"{0xABC:032x}"):
+    for said in ("Origin", "OpenTelemetry", "tests", "opentelemetry 1.45.0", f"{0xABC:032x}"):
         assert said in read
     assert "desk , finder" in read or "desk, finder" in read
 
@@ -226,8 +226,8 @@ def test_the_raw_view_lists_all_spans(client: Client, me: Actor) -> None:
     tell(me, *nested())
     page = get(client, url(me) + "?view=raw")
     read = words(page)
-    assert "What was reported of it" in read
-    assert "Its events" not in read
+    assert "As reported" in read
+    assert "Events" not in read
     assert page.count('class="raw-number"') == len(nested())
     lines = client.get(f"{url(me)}spans.jsonl").content.decode().splitlines()
     assert [json.loads(line)["id"] for line in lines] == [span["spanId"] for span in nested()]

@@ -36,7 +36,7 @@ def test_it_says_how_many_steps_hold_the_words(client: Client, me: Actor) -> Non
     assert "in 1 step" in words(get(client, made, "?find=pan"))
     assert "1 of 6 steps" in words(get(client, made, "?find=kettle"))
     assert "in no step" in words(get(client, made, "?find=teapot"))
-    assert "There is no word in that." in words(get(client, made, "?find=%22-%22"))
+    assert "Type a word to search for." in words(get(client, made, "?find=%22-%22"))
 
 
 def test_it_goes_from_hit_to_hit_and_around(client: Client, me: Actor) -> None:

@@ -62,7 +62,7 @@ def status_of(turn: str) -> str:
 def test_an_empty_inbox_teaches(client: Client, me: Actor) -> None:
     make_turn(me)
     page = get(client, "/inbox/")
-    assert "Nothing waits for you" in words(page)
+    assert "Nothing is waiting for you" in words(page)
     assert badge(page) == ""
     assert unsafe(page) == []
     links = {each.get("href"): each.get("aria-current") for each in elements(page, "a")}
@@ -119,7 +119,7 @@ def test_it_is_filtered_by_agent_and_tool(client: Client, me: Actor) -> None:
     assert shown(get(client, "/inbox/?tool=ask_user")) == [asked]
     assert shown(get(client, f"/inbox/?agent={one.public_id}")) == [refund]
     nothing = get(client, f"/inbox/?agent={one.public_id}&tool=ask_user")
-    assert "Nothing of this kind waits" in words(nothing)
+    assert "No call of this kind is waiting" in words(nothing)
     chosen = [each for each in elements(nothing, "option") if "selected" in each]
     assert len(chosen) == 2
     assert shown(get(client, "/inbox/?agent=x&after=y")) == [refund, asked]

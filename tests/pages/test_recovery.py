@@ -172,7 +172,7 @@ def test_a_call_that_was_made_again_says_so(client: Client, me: Actor) -> None:
     decisions.decide(me, doubtful.made.turn, [Decision(step, "not_done")])
     taken_over(doubtful.made, StepRepeated(seq=0, at=0, step=step))
     read = words(get(client, doubtful.url))
-    assert "Made again after its process was lost" in read
+    assert "Called again after its process was lost" in read
     assert f"Goes on after the decision, on {process_name()}" in read
 
 

@@ -135,7 +135,7 @@ def test_the_second_response_comes_live_where_the_stored_page_has_it(client: Cli
 
 def test_it_says_why_a_response_is_incomplete(client: Client, me: Actor) -> None:
     _, turn = respond(me, "repeat 100 word", max_output_tokens=16)
-    assert "incomplete at the limit of tokens" in words(page_of(client, turn))
+    assert "incomplete token limit reached" in words(page_of(client, turn))
     assert "incomplete" in words(get(client, "/responses/"))
     assert "incomplete" not in words(get(client, "/logs/"))
 
@@ -274,7 +274,7 @@ def test_the_list_of_responses_has_only_these_with_their_ids(client: Client, me:
     assert unsafe(page) == []
     newer, older = rows(page)
     assert second in newer
-    assert "leg 2 of its turn" in newer
+    assert "request 2 of its turn" in newer
     assert f"/responses/{first}/" in older
     assert client.get(f"/responses/{first}/").headers["Location"] == f"/turns/{turn}/"
     assert 'data-level="responses"' in page

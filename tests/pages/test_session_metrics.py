@@ -123,7 +123,7 @@ def test_a_search_without_a_hit_says_so(client: Client, session: int) -> None:
     page = get(client, f"{url(session)}?find=zebra")
     assert "No turn of this session has these words." in said(page)
     assert "0 turns have it" in said(page)
-    assert "There is no word in that." in said(get(client, f"{url(session)}?find=%22%22"))
+    assert "Type a word to search for." in said(get(client, f"{url(session)}?find=%22%22"))
 
 
 def test_a_search_pages_and_is_kept(client: Client, session: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,8 +77,8 @@ def test_words_in_several_items_are_read_together() -> None:
     [
         (said("", tool_calls=[CALL]), "asked for lookup"),
         (said("Let me see.", tool_calls=[CALL]), ""),
-        ({**said("It began"), "finish_reason": "length"}, "cut at the limit of tokens"),
-        (said(""), "said nothing"),
+        ({**said("It began"), "finish_reason": "length"}, "cut at the token limit"),
+        (said(""), "no text"),
     ],
 )
 def test_an_inference_notes_what_is_not_in_its_words(detail: Any, note: str) -> None:

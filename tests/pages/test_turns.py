@@ -72,7 +72,7 @@ def test_it_names_who_speaks_where_that_changes(client: Client, me: Actor) -> No
 
 def test_it_folds_what_was_thought(client: Client, me: Actor) -> None:
     page = get(client, make_turn(me, LOOK, server_tools=tool()))
-    assert re.search(r'<details class="thought"><summary>Thought</summary>.*?Hm\.', page, re.DOTALL)
+    assert re.search(r'<details class="thought"><summary>Reasoning</summary>.*?Hm\.', page, re.DOTALL)
 
 
 def test_it_says_what_an_inference_asked_for_where_it_said_nothing(client: Client, me: Actor) -> None:

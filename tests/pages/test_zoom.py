@@ -81,7 +81,7 @@ def test_nested_and_parallel_steps_are_told(client: Client, me: Actor) -> None:
     )
     page = get(client, made, "?view=timeline")
     assert 'data-depth="1"' in page
-    assert "inside of another step" in page
+    assert "inside another step" in page
     assert "beside" in page
 
 

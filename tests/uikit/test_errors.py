@@ -13,10 +13,10 @@ from agents.uikit.errors import error_page
 @pytest.mark.parametrize(
     ("error", "head"),
     [
-        (InvalidRequest("That is <no> number."), "This request cannot be done"),
+        (InvalidRequest("That is <no> number."), "Bad request"),
         (NotAllowed("You may not run."), "Not allowed"),
         (NotFound("Turn 'x' not found."), "Not found"),
-        (Unavailable("The database is busy."), "That did not work, and it is our mistake"),
+        (Unavailable("The database is busy."), "Something went wrong on our side"),
     ],
 )
 def test_it_says_what_is_wrong_and_where_to_go(error: AgentsError, head: str) -> None:

@@ -50,7 +50,7 @@ def form(receiver: Receiver, **more: Any) -> dict[str, Any]:
 
 
 def test_an_endpoint_is_made_and_its_secret_shown_once(browser: Client, receiver: Receiver) -> None:
-    assert "There are none yet." in shown(browser.get("/webhooks/"))
+    assert "None yet." in shown(browser.get("/webhooks/"))
     made = browser.post("/webhooks/", form(receiver))
     assert made.headers["Cache-Control"].startswith("max-age=0, no-cache, no-store")
     [secret] = {word for word in words(shown(made, 201)).split() if word.startswith("whsec_") and len(word) > 20}
@@ -65,8 +65,8 @@ def test_an_endpoint_is_made_and_its_secret_shown_once(browser: Client, receiver
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"name": ""}, "A name of at most 200 characters is needed."),
-        ({"url": ""}, "A URL of at most 2,000 characters is needed."),
+        ({"name": ""}, "A name of at most 200 characters is required."),
+        ({"url": ""}, "A URL of at most 2,000 characters is required."),
         ({"url": "ftp://x"}, "it must begin with http:// or https://"),
         ({"url": "https://169.254.169.254/"}, "leads to an address that may not be asked"),
         ({"event_types": []}, "Choose at least one event."),
@@ -149,9 +149,9 @@ def test_it_is_changed_rotated_switched_and_deleted(
     assert new != secret
     assert "The one before it signs as well until" in rotated
     browser.post(f"{path}change/", {"enabled": "false"})
-    assert "It is switched off." in shown(browser.get(path))
+    assert "It is disabled." in shown(browser.get(path))
     browser.post(f"{path}change/", {"enabled": "true"})
-    assert "It is switched off." not in shown(browser.get(path))
+    assert "It is disabled." not in shown(browser.get(path))
     assert browser.post(f"{path}delete/").headers["Location"] == "/webhooks/"
     assert browser.get(path).status_code == 404
 

@@ -22,7 +22,7 @@ FIELDS = (
         "rating",
         "choice",
         at(_LEVELS),
-        "thumbs of people",
+        "ratings by people",
         "down",
         "rated {}",
         choices=("up", "down"),
@@ -40,7 +40,7 @@ FIELDS = (
         keyed=True,
         key="helpful",
     ),
-    QueryField("comment", "text", at(_LEVELS), "what people noted", "wrong", "noted {}", many=True),
+    QueryField("comment", "text", at(_LEVELS), "comments of people", "wrong", "noted {}", many=True),
 )
 
 

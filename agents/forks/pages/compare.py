@@ -103,7 +103,7 @@ class ComparedTurn:
 def _head(letter: str, row: TurnRow, fork: int | None) -> ComparedTurn:
     relation = ""
     if fork is not None:
-        relation = gettext("the fork") if fork == row.id else gettext("what was forked")
+        relation = gettext("the fork") if fork == row.id else gettext("the original")
     title = " ".join(row.input_preview.split())[:120]
     return ComparedTurn(letter, at(f"/turns/{ids.public(ids.Kind.TURN, row.id)}/"), title, row, relation)
 

@@ -82,7 +82,7 @@ def changes_text(record: ForkRecord) -> str:
         _("sampling changed") if changes.sampling_params else "",
         _("question changed") if changes.input else "",
         _("result changed") if changes.tool_result is not None else "",
-        "" if record.replays else _("tools run anew"),
+        "" if record.replays else _("tools run again"),
     ]
     return ", ".join(part for part in parts if part) or _("nothing changed")
 

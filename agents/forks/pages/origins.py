@@ -12,10 +12,10 @@ from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.uikit.links import at
 
 _LABELS = {
-    "taken_over": gettext_noop("taken over"),
+    "taken_over": gettext_noop("reused"),
     "recorded": gettext_noop("recorded result"),
     "edited": gettext_noop("changed result"),
-    "live": gettext_noop("run: nothing recorded fits"),
+    "live": gettext_noop("run: no recorded result matches"),
 }
 
 

@@ -84,16 +84,16 @@ def revoke(request: PageRequest, key_id: str) -> HttpResponse:
 def _create(request: PageRequest) -> tuple[str, str]:
     actions = request.POST.getlist("actions")
     if not set(actions) <= request.actor.actions:
-        raise InvalidRequest(_("You can give a key only what you may do yourself."), param="actions")
+        raise InvalidRequest(_("You can only grant permissions that you have yourself."), param="actions")
     lifetime = request.POST.get("expires", DEFAULT_LIFETIME)
     if lifetime not in LIFETIMES:
-        raise InvalidRequest(_("Choose how long the key lives."), param="expires")
+        raise InvalidRequest(_("Choose when the key expires."), param="expires")
     days = LIFETIMES[lifetime][1]
     expires = None if days is None else ids.now_us() + days * DAY_US
     name = request.POST.get("name", "").replace("\0", "")
     keeps = request.POST.get("keeps", "")
     if keeps not in KEEPS:
-        raise InvalidRequest(_("Choose whether the log keeps what is not to be stored."), param="keeps")
+        raise InvalidRequest(_("Choose whether the log keeps requests that ask not to be stored."), param="keeps")
     return keys.create(request.actor, name=name, actions=actions, expires_at_us=expires, keeps_unstored=KEEPS[keeps][1])
 
 

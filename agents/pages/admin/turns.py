@@ -112,7 +112,7 @@ class TurnAdmin(DurationColumns, UsageColumns, StatusColumns, OwnershipColumns, 
     def its_steps(self, turn: Turn) -> str:
         return cell_html.list_link(Kind.STEP, format.integer(turn.step_count), turn=self.public_id(turn))
 
-    @admin.display(description=_("legs"))
+    @admin.display(description=_("requests"))
     def its_responses(self, turn: Turn) -> str:
         return cell_html.list_link(Kind.RESPONSE, format.integer(turn.leg_count), turn=self.public_id(turn))
 

@@ -29,11 +29,11 @@ _TITLES = {
     "store": gettext_noop("Failures of the database"),
     "rounds": gettext_noop("Periodic work"),
 }
-_UNKNOWN = gettext_noop("The database does not answer, so this is not known. See to the database first.")
+_UNKNOWN = gettext_noop("The database does not answer, so this is not known. Fix the database first.")
 _ADVICE = {
     ("database", "unwritable"): gettext_noop(
-        "The database cannot be written. Look whether it runs, has space and takes connections "
-        "(DATABASE_URL); turns that run are stored once it is back."
+        "The database cannot be written. Check that it runs, has space and accepts connections (DATABASE_URL); "
+        "running turns are stored once it is back."
     ),
     ("migrations", "missing"): gettext_noop(
         "The tables are older than the program. Run manage.py migrate, or start the server anew: it migrates "
@@ -149,7 +149,7 @@ class CheckView:
 @page("read", admins_only=True)
 def health_page(request: PageRequest) -> HttpResponse:
     found = health.read()
-    states = {"ok": _("well"), "warn": _("needs a look"), "bad": _("broken")}
+    states = {"ok": _("healthy"), "warn": _("needs attention"), "bad": _("broken")}
     context = {
         "checks": [_view(check, states) for check in sorted(found.checks, key=lambda one: one.state == "ok")],
         "is_well": found.state == "ok",

@@ -31,7 +31,7 @@ from agents.uikit.links import at
 REFRESH_S = 2
 """Seconds after which the page of a running import is loaded again."""
 FORMAT_NAMES = {
-    "auto": gettext_noop("told by each file"),
+    "auto": gettext_noop("read from each file"),
     "turns": gettext_noop("whole turns exported here"),
     "otlp": "OpenTelemetry (OTLP JSON)",
     "openai_agents": "OpenAI Agents SDK",

@@ -78,17 +78,17 @@ def test_what_is_changed_is_said_on_both_pages(turn: str, stage: Stage) -> None:
         turn, 2, model="scripted/demo", instructions="Be rude.", tool_result="stolen", max_tokens="50", tools="live"
     )
     made = page(answer["Location"])
-    words = "model changed to scripted/demo, instructions changed, sampling changed, result changed, tools run anew"
+    words = "model changed to scripted/demo, instructions changed, sampling changed, result changed, tools run again"
     assert words in made
     assert "at step 2" in made
-    assert "taken over" in made
+    assert "reused" in made
     assert "changed result" in made
     assert "stolen" in made
     source = page(f"/turns/{turn}/")
     assert words in source
     assert answer["Location"] in source
     compare = next(one["href"] for one in elements(made, "a") if "/compare/" in one.get("href", ""))
-    assert "what was forked" in page(compare)
+    assert "the original" in page(compare)
 
 
 def test_the_question_is_changed_from_the_first_step_only(turn: str, stage: Stage) -> None:

@@ -398,7 +398,7 @@ def test_a_message_joins_the_turn_that_runs(openai_client: OpenAI, held: HeldMod
     joined = [event.item for event in events if event.type.endswith("item.added") and event.output_index is None]
     assert joined[-1].id == talk.items()[2].id
     page = caller.get(f"/turns/{uuid.UUID(talk.turns()[0].id.removeprefix('turn_'))}/").body.decode()
-    assert "said while the turn ran" in page
+    assert "sent while the turn ran" in page
     assert second.question in page
 
 

@@ -73,14 +73,14 @@ def test_the_python_of_a_response_asks_again_and_goes_on(caller: Caller, tmp_pat
     first = created(caller, "say Hello there.", **EVERYTHING)
     offered = programs(page_of(caller, first["id"]))
     assert set(offered) == {
-        (title, language) for title in ("Go on from here", "Ask the same again") for language in ("Python", "curl")
+        (title, language) for title in ("Continue from here", "Repeat the request") for language in ("Python", "curl")
     }
-    head, *said = run_python(offered["Ask the same again", "Python"], tmp_path)
+    head, *said = run_python(offered["Repeat the request", "Python"], tmp_path)
     again = caller.get(f"/v1/responses/{head.removeprefix('completed ')}").json
     same = ("instructions", "metadata", "temperature", "tools", "text", "max_infer_iters", "presence_penalty")
     assert {name: again[name] for name in same} == {name: first[name] for name in same}
     assert said == ["Hello there."]
-    head, *_ = run_python(offered["Go on from here", "Python"], tmp_path)
+    head, *_ = run_python(offered["Continue from here", "Python"], tmp_path)
     next_one = caller.get(f"/v1/responses/{head.removeprefix('completed ')}").json
     assert next_one["previous_response_id"] == first["id"]
     assert {name: next_one[name] for name in same} == {name: first[name] for name in same}
@@ -89,17 +89,17 @@ def test_the_python_of_a_response_asks_again_and_goes_on(caller: Caller, tmp_pat
 def test_the_commands_of_a_response_run_in_a_shell(caller: Caller) -> None:
     first = created(caller, "say It's $HOME `id`.", **EVERYTHING)
     offered = programs(page_of(caller, first["id"]))
-    stream = run_shell(offered["Ask the same again", "curl"])
+    stream = run_shell(offered["Repeat the request", "curl"])
     assert "event: response.completed" in stream
     assert "It's $HOME `id`." in stream
-    assert f'"previous_response_id":"{first["id"]}"' in run_shell(offered["Go on from here", "curl"])
+    assert f'"previous_response_id":"{first["id"]}"' in run_shell(offered["Continue from here", "curl"])
 
 
 def test_the_python_of_a_conversation_goes_on_in_it(caller: Caller, tmp_path: Path) -> None:
     conversation = caller.post("/v1/conversations", {}).json["id"]
     first = created(caller, "say One.", conversation=conversation)
     offered = programs(page_of(caller, first["id"]))
-    head, *_ = run_python(offered["Go on from here", "Python"], tmp_path)
+    head, *_ = run_python(offered["Continue from here", "Python"], tmp_path)
     second = caller.get(f"/v1/responses/{head.removeprefix('completed ')}").json
     assert second["conversation"] == {"id": conversation}
 
@@ -108,7 +108,7 @@ def test_the_python_of_a_waiting_turn_answers_it(caller: Caller, tmp_path: Path)
     tools = [function("lookup_order", "order")]
     first = created(caller, 'call lookup_order {"order": "7"}', "then", "say Thanks.", tools=tools)
     offered = programs(page_of(caller, first["id"]))
-    head, *said = run_python(offered["Answer what it waits for", "Python"], tmp_path)
+    head, *said = run_python(offered["Answer the waiting call", "Python"], tmp_path)
     assert head.startswith("completed resp_")
     assert said == ["Thanks."]
     assert turn_of(caller, head.removeprefix("completed ")) == turn_of(caller, first["id"])
@@ -120,7 +120,7 @@ def test_the_programs_of_an_agents_turn_ask_again_and_go_on(caller: Caller, tmp_
     asked = {"messages": [user('Où est\u2028l\'ours "Bob"?\n$HOME `id` \\')], "documents": [document], "toolgroups": []}
     first = caller.post(f"{talk.path}/turn", asked).json
     offered = programs(caller.get(f"/turns/{first['turn_id']}/").body.decode())
-    again, more = "Ask the same in a new session", "Say more in this session"
+    again, more = "Repeat in a new session", "Continue this session"
     assert list(offered) == [(again, "Python"), (again, "curl"), (more, "Python"), (more, "curl")]
 
     turn, *said = run_python(offered[again, "Python"], tmp_path)

@@ -109,7 +109,7 @@ def test_openais_client_steers_between_two_inferences(
     assert [one["role"] for one in model_heard] == ["system", "user", "assistant", "tool", "user"]
     [turn] = turns(caller, mark)
     page = caller.get(f"/turns/{turn['id']}/").body.decode()
-    assert "said while the turn ran" in page
+    assert "sent while the turn ran" in page
     assert second.question in page
 
 

@@ -55,7 +55,7 @@ def change(turn: int, **columns: Any) -> None:
 
 def test_a_server_that_is_well_says_so(me: Actor) -> None:
     told = words(page())
-    assert "All is well." in told
+    assert "Everything is healthy." in told
     found = details()
     assert found["status"] == "ok"
     assert {one["problem"] for one in found["checks"]} == {None}
@@ -82,7 +82,7 @@ def test_a_database_that_fails_is_told_with_what_to_do(me: Actor) -> None:
     assert found["status"] == "bad"
     assert states["database"][0] == states["queue"][0] == "bad"
     assert states["queue"][1] == "unknown"
-    assert "See to the database first." in told
+    assert "Fix the database first." in told
     assert "10.0.0.5" not in told
     assert told.index('data-check="database"') < told.index('data-check="disk"')
 
@@ -95,7 +95,7 @@ def test_turns_that_wait_long_or_that_nobody_runs_are_counted(me: Actor) -> None
     assert (check("queue")["problem"], check("queue")["facts"]["waiting"]) == ("long", 1)
     assert (check("turns")["problem"], check("turns")["facts"]["without_process"]) == ("abandoned", 2)
     told = words(page())
-    assert "2 parts need a look." in told
+    assert "2 parts need attention." in told
     assert "Raise MAX_RUNNING" in told
 
 

@@ -182,7 +182,7 @@ def test_it_waits_until_the_first_turn_has_come(client: Client, me: Actor) -> No
     assert "Waiting for the first span…" in words(get(client, f"/connect/{refresh}"))
     tell(me, *reports.turn(2, "Is it cold?"))
     page = get(client, f"/connect/{refresh}")
-    assert "It works: the first turn is here." in words(page)
+    assert "It works: the first turn has arrived." in words(page)
     newest = ids.public(ids.Kind.TURN, turn(me, "cold").id)
     assert f'<a href="/turns/{newest}/">' in page
     assert "No session was named" not in page
@@ -205,7 +205,7 @@ def test_others_turns_are_no_answer(client: Client, me: Actor, make_user: Any, s
     for who, has_arrived in ((owner, True), (stranger, False)):
         client.force_login(User.objects.get(username=who.name))
         page = get(client, f"/connect/?since={feed_cursor.at(who, 0)}")
-        assert ("It works" in page, "What came so far" in page) == (has_arrived, has_arrived)
+        assert ("It works" in page, "Received so far" in page) == (has_arrived, has_arrived)
 
 
 @pytest.mark.parametrize("page", ["/logs/", "/agents/"])
