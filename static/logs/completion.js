@@ -1,5 +1,7 @@
 // Completion in the query bar: the server rendered the fields as options of a list box; the values of
-// one come when its colon is written. ArrowDown and ArrowUp choose, Enter or Tab takes, Escape closes.
+// one come when its colon is written, the paths into one with its dot. An empty bar offers the queries
+// that were asked last in this browser, and the saved views. ArrowDown and ArrowUp choose, Enter or Tab
+// takes, Escape closes.
 
 import { fetchFragment, nodes } from "../uikit/fragments.js";
 
@@ -19,12 +21,56 @@ function word() {
   return WORD.exec(input.value.slice(0, input.selectionStart))?.[1] ?? "";
 }
 
+const hasPaths = (begun) => fields.some(({ dataset: { insert } }) => insert.endsWith(".") && begun.toLowerCase().startsWith(insert));
+
 function suggest() {
   const begun = word();
   clearTimeout(asked);
-  if (begun.includes(":")) asked = setTimeout(fetchValues, PAUSE_MS, begun);
+  if (begun.includes(":") || hasPaths(begun)) asked = setTimeout(fetchValues, PAUSE_MS, begun);
+  else if (!input.value.trim()) offer(earlier(), "");
   else offer(fields, begun.toLowerCase());
 }
+
+// ------------------------------------------------------------------------- queries to begin with
+
+const RECENT = 5;
+const STORE = `queries-${new URL(list.dataset.suggestions, location.href).searchParams.get("level")}`;
+
+function recent() {
+  try {
+    const texts = JSON.parse(localStorage.getItem(STORE) ?? "[]");
+    return Array.isArray(texts) ? texts.filter((text) => typeof text === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+function remember(text) {
+  const texts = [text, ...recent().filter((each) => each !== text)].slice(0, RECENT);
+  try {
+    localStorage.setItem(STORE, JSON.stringify(texts));
+  } catch {
+    // a browser that stores nothing offers the saved views alone
+  }
+}
+
+function earlier() {
+  const views = [...document.querySelectorAll(".views-list a")].map((link) => [link.querySelector("code").textContent, link.querySelector(".cut").textContent, link.href]);
+  const last = recent().map((text) => [text, list.dataset.recent, ""]);
+  return [...last, ...views].map(([text, help, url]) => option(text, help, url));
+}
+
+function option(text, help, url) {
+  const item = document.createElement("li");
+  item.setAttribute("role", "option");
+  item.setAttribute("aria-selected", "false");
+  Object.assign(item.dataset, { insert: text, whole: url });
+  item.append(Object.assign(document.createElement("code"), { textContent: text }));
+  item.append(Object.assign(document.createElement("span"), { className: "faint cut", textContent: help }));
+  return item;
+}
+
+if (input.value.trim() && !input.hasAttribute("aria-invalid")) remember(input.value.trim());
 
 async function fetchValues(begun) {
   const url = `${list.dataset.suggestions}&word=${encodeURIComponent(begun)}`;
@@ -70,6 +116,11 @@ function move(by) {
 }
 
 function take(option) {
+  if (option.dataset.whole) return location.assign(option.dataset.whole);
+  if (option.dataset.whole === "") {
+    input.value = option.dataset.insert;
+    return input.form.requestSubmit();
+  }
   const end = input.selectionStart;
   const text = option.dataset.insert;
   input.setRangeText(/[:.(>]$/.test(text) ? text : `${text} `, end - word().length, end, "end");
@@ -94,7 +145,8 @@ input.addEventListener("click", suggest);
 input.addEventListener("blur", () => open(false));
 input.addEventListener("keydown", (event) => {
   if (list.hidden || event.isComposing || event.shiftKey || !(event.key in KEYS)) return;
-  if (event.key === "Enter" && !chosen) return open(false);
+  // whole queries are taken by choice alone: Tab goes on from an empty bar
+  if (!chosen && (event.key === "Enter" || (event.key === "Tab" && !input.value.trim()))) return open(false);
   event.preventDefault();
   event.stopPropagation();
   KEYS[event.key]();

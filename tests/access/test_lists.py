@@ -76,6 +76,7 @@ def lists(world: World) -> list[str]:
     asked += [f"/v1/logs/{level}s?{search}" for search in searches for level in LEVELS if level != "turn"]
     asked += [f"{path}?{search}" for search in searches for path in ("/sessions/", "/steps/", "/responses/")]
     asked += [f"/logs/complete/?word={field}:" for field in ("agent", "session", "user", "tool", "model", "tag")]
+    asked += [f"/logs/complete/?word={path}." for path in ("args", "result", "meta")]
     agent = world.red.ids["agent_id"]
     asked += [f"/v1/agents?limit={limit}&start_index={start}" for limit in (-1, 1, 1000) for start in (0, 1)]
     asked += [f"/v1/agents/{agent}/sessions", f"/v1/agents/{agent}/sessions?limit=-1", "/agents/", "/agents/?start=1"]

@@ -117,6 +117,22 @@ def test_all_rows_of_a_page_are_selected_at_once(open_page: Open) -> None:
     expect(page.locator("[data-acts]")).to_be_hidden()
 
 
+def test_an_empty_bar_offers_earlier_queries(open_page: Open) -> None:
+    page = open_page("/logs/?q=status:failed", **DESK)
+    page.get_by_role("link", name="Clear the query").click()
+    bar = page.get_by_role("combobox", name="Query")
+    bar.click()
+    options = page.locator("#suggestions").get_by_role("option")
+    expect(options.first).to_have_text(re.compile(r"status:failed\s*recent"))
+    expect(options.filter(has_text="Failures of the last day")).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(options.first).to_be_hidden()
+    bar.click()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/logs/?q=status%3Afailed")
+
+
 def test_a_bar_of_the_histogram_says_what_it_stands_for(open_page: Open) -> None:
     page = open_page("/logs/", **DESK)
     caption = page.locator("[data-bar-said]")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast, get_args
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -12,17 +15,24 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, QuerySyntax, Unavailable
 from agents.base.tokenizer import fold
+from agents.logs.pages.facets import PERIODS
 from agents.logs.pages.lists import LIST_OF_LEVEL, LOGS
-from agents.logs.store import listing, numbers, rows
+from agents.logs.store import known_values, listing, numbers, rows
 from agents.query import parser
 from agents.query.chips import term_of
 from agents.query.fields import FIELDS, PRESENCE, QueryField, find_field
-from agents.query.tree import And, FieldTerm, Level, Pattern
+from agents.query.tree import And, FieldTerm, Level, Pattern, Unit
 from agents.query.writer import condition_text
 from agents.uikit import format
 from agents.uikit.access import PageRequest, page
 
 MAX_SUGGESTIONS = 8
+_TYPICAL: Mapping[Unit, Sequence[str]] = {
+    "us": (">1s", ">10s", ">1m", "<500ms", "1s..10s"),
+    "nano_usd": (">0.01", ">0.1", ">1", "<0.001"),
+    "count": (">1000", ">10k", ">100k", "0"),
+}
+"""What is written behind the colon of a number, by its unit."""
 _SCOPES = ("step(", "turn(", "session(", "no(step)(", "all(step)(", "last(turn)(", "count(step)>")
 
 
@@ -36,10 +46,25 @@ class Suggestion:
 
 @page("read")
 def complete(request: PageRequest) -> HttpResponse:
-    """Render the values of a field that begin with the text of ``word``, as options of the bar's list."""
+    """Render what completes ``word``, as options of the bar's list: values of a field, or paths into one."""
     word, level = request.GET.get("word", "")[:200], request.GET.get("level", "turn")
-    suggestions = values(request.actor, LIST_OF_LEVEL.get(level, LOGS).level, word)
+    of_level = LIST_OF_LEVEL.get(level, LOGS).level
+    suggestions = values(request.actor, of_level, word) if ":" in word else paths(request.actor, word)
     return render(request, "logs/_suggestions.html", {"suggestions": suggestions})
+
+
+def paths(actor: Actor, word: str) -> list[Suggestion]:
+    """Return the paths into a field of JSON that complete a word without a colon, those of most rows first."""
+    name, dot, prefix = word.partition(".")
+    if not dot or name not in get_args(known_values.Source):
+        return []
+    rows: Counter[str] = Counter()
+    samples: dict[str, str] = {}
+    for (path, value), count in known_values.pairs(actor, cast("known_values.Source", name)).most_common():
+        rows[path] += count
+        samples.setdefault(path, value)
+    fitting = [path for path, _ in rows.most_common() if path.lower().startswith(prefix.lower())]
+    return [Suggestion(f"{name}.{path}:", samples[path]) for path in fitting[:MAX_SUGGESTIONS]]
 
 
 def fields() -> list[Suggestion]:
@@ -57,16 +82,44 @@ def values(actor: Actor, level: Level, word: str) -> list[Suggestion]:
         names = [candidate for candidate in (*FIELDS, *PRESENCE) if candidate.startswith(prefix.lower())]
         return [Suggestion(f"has:{candidate}", "") for candidate in names[:MAX_SUGGESTIONS]]
     resolved = find_field(name.split("."))
-    if not colon or resolved is None or resolved[0].keyed:
+    if not colon or resolved is None:
         return []
-    field, prefix = resolved[0], fold(prefix.strip('("'))
+    field, path = resolved
+    if field.kind in ("number", "time"):
+        return _typical(field, name, prefix)
+    prefix = fold(prefix.strip('("'))
+    if field.keyed:
+        return _at_path(actor, field, path, prefix)
     fitting = [
         (value, count) for value, count in _values_of(actor, level, field, prefix) if fold(value).startswith(prefix)
     ]
     return [
         Suggestion(text, format.integer(count) if count else "")
         for value, count in fitting[:MAX_SUGGESTIONS]
-        if (text := _term(field, value))
+        if (text := _term(field.name, value))
+    ]
+
+
+def _typical(field: QueryField, name: str, prefix: str) -> list[Suggestion]:
+    """Return times or amounts as they are written, with what they say."""
+    if field.kind == "time":
+        offered = {text: gettext(label) for text, label in PERIODS.items()}
+    else:
+        offered = dict.fromkeys(_TYPICAL.get(field.unit or "any", (field.example,)), "")
+    return [Suggestion(f"{name}:{text}", label) for text, label in offered.items() if text.startswith(prefix)]
+
+
+def _at_path(actor: Actor, field: QueryField, path: Sequence[str | int], prefix: str) -> list[Suggestion]:
+    """Return the values at a path of JSON in the newest rows."""
+    if field.name not in get_args(known_values.Source):
+        return []
+    name = ".".join(map(str, path))
+    counted = known_values.pairs(actor, cast("known_values.Source", field.name)).most_common()
+    fitting = [(value, count) for (at, value), count in counted if at == name and fold(value).startswith(prefix)]
+    return [
+        Suggestion(text, format.integer(count))
+        for value, count in fitting[:MAX_SUGGESTIONS]
+        if (text := _term(f"{field.name}.{name}", value))
     ]
 
 
@@ -92,8 +145,8 @@ def _sessions(actor: Actor, prefix: str) -> list[tuple[str, int]]:
     return [(row.name, row.turn_count) for row in rows.of("session", keys) if row.name]
 
 
-def _term(field: QueryField, value: str) -> str:
+def _term(field: str, value: str) -> str:
     try:
-        return condition_text(term_of(field.name, value))
+        return condition_text(term_of(field, value))
     except QuerySyntax:
         return ""

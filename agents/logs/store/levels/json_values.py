@@ -102,6 +102,11 @@ def _details(steps: list[int]) -> Iterator[tuple[int, ToolDetail]]:
         yield key, ToolDetail.model_validate_json(large_values.unpack(key, kind, body))
 
 
+def values_of(part: Part, steps: list[int]) -> Iterator[Any]:
+    """Yield the JSON of the arguments, or of the result, of these tool executions."""
+    return (_value(part, body) for _, body in _details(steps))
+
+
 def _value(part: Part, detail: ToolDetail) -> Any:
     if part == "result":
         return searchable_text.results_of(detail.tool_responses)
