@@ -62,7 +62,8 @@ MIN_OVERVIEW_STEPS = 30
 class CardContext:
     """What the rest of its turn says of a step: who speaks in it, the controls of its feedback, if it has any, and
     the level of nesting. ``speaks_again``: so did the inference before. Without ``rendered`` Markdown stays as it was
-    written. ``recovery`` is what became of the turn after its process was lost, ``calls`` what it has called."""
+    written. ``recovery`` is what became of the turn after its process was lost, ``calls`` what it has called. ``unfolded``:
+    no quiet step is a line."""
 
     speaker: str
     feedback_html: str = ""
@@ -71,6 +72,11 @@ class CardContext:
     rendered: bool = True
     recovery: Recovery = NOTHING_LOST
     calls: CallTree = NO_CALLS
+    unfolded: bool = False
+
+    def is_quiet(self, step: StepSnapshot) -> bool:
+        """Whether a step is folded to a line: a shield that has let pass, and that nobody has judged."""
+        return not self.unfolded and not self.feedback_html and step_cards.passed(step)
 
 
 def step_card(
@@ -84,8 +90,20 @@ def step_card(
     card = recovery.marked(card, step, context.recovery, is_over=turn.status in turn_summary.FINAL)
     called = called_turns.below_step(step, context.calls)
     feedback_html = context.feedback_html or hooks.empty_step_feedback(turn.session, turn.key, step.key)
-    card = replace(card, depth=context.depth, speaks_again=context.speaks_again, called_html=called)
+    card = replace(
+        card,
+        depth=context.depth,
+        speaks_again=context.speaks_again,
+        called_html=called,
+        is_quiet=context.is_quiet(step),
+    )
     return fragment("pages/_step.html", card=card, judged=feedback_html)
+
+
+def quiet_steps(cards: Sequence[str], steps: Sequence[StepSnapshot]) -> str:
+    """Render several quiet steps in a row as one line that opens."""
+    took_us = sum(max((step.completed_at or 0) - step.started_at, 0) for step in steps)
+    return fragment("pages/_quiet_steps.html", cards=cards, took_ms=took_us / 1000)
 
 
 _SPEAKERS = {

@@ -57,7 +57,7 @@ class StepCard:
     ``elapsed_ms`` is the time of a running step so far. ``fork`` is the URL for forking the turn here. ``depth`` is the
     level of nesting; ``is_line``: it only groups other steps; ``span`` is the URL of the span that reported an external
     step. ``recovery`` and ``in_doubt`` are set where its process was lost; ``called_html`` are the turns that it has
-    called."""
+    called; ``is_quiet``: there is so little to it that it is folded to a line."""
 
     id: str
     number: int
@@ -95,6 +95,7 @@ class StepCard:
     recovery: tuple[RecoveryNote, ...] = ()
     in_doubt: bool = False
     called_html: str = ""
+    is_quiet: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -332,6 +333,14 @@ def _shield(base: StepCard, step: StepSnapshot, agent_name: str) -> StepCard:
         speaker=agent_name if message else "",
         message=blocks.markdown_block(NamedText("violation", message, is_message=True)) if message else None,
     )
+
+
+def passed(step: StepSnapshot) -> bool:
+    """Whether a step is a shield that has let pass what it was asked about."""
+    if step.type != "shield_call" or step.status != "completed" or step.error is not None:
+        return False
+    detail = step_details.read_detail(step, step_details.StoredShieldCall)
+    return detail is not None and detail.violation is None
 
 
 def _shield_note(base: StepCard, detail: step_details.StoredShieldCall) -> str:

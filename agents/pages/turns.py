@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
@@ -141,8 +143,8 @@ def reader(page: TurnPageData) -> dict[str, Any]:
     """The messages and steps of a page as HTML."""
     inputs = turn_responses.inputs([response.record for response in page.responses])
     messages = _input_messages(page, inputs) if page.start == 0 else []
-    cards = [html for _, html in sorted([*_thread(page, inputs), *_takeovers(page)], key=lambda pair: pair[0])]
-    cards += _answer(page)
+    placed = sorted([*_thread(page, inputs), *_takeovers(page)], key=lambda each: each.position)
+    cards = [*_fold_quiet(placed), *_answer(page)]
     if page.finding is not None:
         phrases = page.finding.phrases
         messages = [str(turn_search.mark_matches(html, phrases)) for html in messages]
@@ -162,8 +164,23 @@ def _input_messages(page: TurnPageData, inputs: Mapping[int, Sequence[ItemSnapsh
     return messages or ([fragments.hidden_message()] if page.about and page.about.is_hidden else [])
 
 
-_Placed = tuple[tuple[float, int], str]
-"""HTML with its position among the steps: between them, and by time where several stand between the same ones."""
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """HTML with its position among the steps: between them, and by time where several stand between the same ones;
+    ``quiet`` is its step, if that is a line."""
+
+    position: tuple[float, int]
+    html: str
+    quiet: StepSnapshot | None = None
+
+
+def _fold_quiet(placed: Iterable[_Placed]) -> Iterator[str]:
+    """The HTML of each, with several quiet steps in a row as one line."""
+    for is_quiet, group in groupby(placed, key=lambda each: each.quiet is not None):
+        row = list(group)
+        steps = [each.quiet for each in row if each.quiet is not None]
+        htmls = [each.html for each in row]
+        yield from [fragments.quiet_steps(htmls, steps)] if is_quiet and len(steps) > 1 else htmls
 
 
 def _thread(page: TurnPageData, inputs: Mapping[int, Sequence[ItemSnapshot]]) -> Iterator[_Placed]:
@@ -185,14 +202,14 @@ def _thread(page: TurnPageData, inputs: Mapping[int, Sequence[ItemSnapshot]]) ->
             rendered=step.key in rendered,
             recovery=page.recovery,
             calls=page.calls,
+            unfolded=page.finding is not None,
         )
-        yield (step.number, 0), fragments.step_card(page.turn, step, context, _streamed_text(page.turn, step))
+        html = fragments.step_card(page.turn, step, context, _streamed_text(page.turn, step))
+        yield _Placed((step.number, 0), html, step if context.is_quiet(step) else None)
     for response in page.responses:
         if response.number > 1 and page.start <= response.record.first_step <= page.start + len(page.steps):
-            yield (
-                (response.record.first_step - 0.5, response.record.created_at),
-                fragments.response_head(page.turn, response, inputs[response.record.key]),
-            )
+            head = fragments.response_head(page.turn, response, inputs[response.record.key])
+            yield _Placed((response.record.first_step - 0.5, response.record.created_at), head)
 
 
 def _takeovers(page: TurnPageData) -> Iterator[_Placed]:
@@ -205,7 +222,7 @@ def _takeovers(page: TurnPageData) -> Iterator[_Placed]:
     for line in lines:
         is_earlier = line.after_step < 0 and bool(steps) and steps[0].number > 0
         if not is_earlier and not (following and following[0].started_at < line.at):
-            yield (line.number, line.at), fragments.takeover_line(line)
+            yield _Placed((line.number, line.at), fragments.takeover_line(line))
 
 
 def _answer(page: TurnPageData) -> list[str]:

@@ -48,7 +48,8 @@ export class Steps {
     const fresh = element(html);
     if (old) return morph(old, fresh);
     const next = [...this.list.querySelectorAll("[data-step]")].find((each) => Number(each.dataset.number) > number);
-    this.list.insertBefore(fresh, next ?? null);
+    const row = next?.closest(".quiet-row"); // several steps that are one line
+    this.list.insertBefore(fresh, row ?? next ?? null);
   }
 
   // Appended, not morphed: a token costs the same however long the text has become.

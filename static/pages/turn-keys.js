@@ -3,7 +3,7 @@
 
 const help = document.querySelector("[data-help]");
 const opener = document.querySelector("[data-help-open]");
-const steps = () => [...document.querySelectorAll("[data-steps] > .step")];
+const steps = () => [...document.querySelectorAll("[data-steps] .step")].filter((step) => step.checkVisibility());
 
 if (opener) opener.hidden = false;
 

@@ -24,6 +24,14 @@ if ("live" in page.dataset && "foreign" in page.dataset) followRow();
 else if ("live" in page.dataset) follow();
 if (page.dataset.hit && !location.hash) location.replace(`#step-${page.dataset.hit}`);
 showHit();
+showTarget();
+addEventListener("hashchange", showTarget);
+
+// A link to a step that is folded to a line came for what is in it.
+function showTarget() {
+  const target = document.querySelector(".step:target");
+  for (let each = target?.querySelector(".quiet") ?? target?.closest(".quiet"); each; each = each.parentElement.closest(".quiet")) each.open = true;
+}
 
 // What was searched for is seen, wherever in its step it is.
 function showHit() {
