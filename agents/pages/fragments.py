@@ -27,6 +27,7 @@ from agents.pages import (
     step_cards,
     step_details,
     step_shares,
+    step_tree,
     timeline,
     timeline_overview,
     turn_page_data,
@@ -35,7 +36,7 @@ from agents.pages import (
 from agents.pages.blocks import Block, NamedText
 from agents.pages.page_hooks import hooks
 from agents.pages.recovery import NOTHING_LOST, Recovery, TakeoverLine
-from agents.pages.step_cards import StreamedText
+from agents.pages.step_cards import StepCard, StreamedText
 from agents.pages.step_details import StoredMessage
 from agents.pages.timeline import Timeline
 from agents.pages.timeline_overview import TimelineOverview
@@ -62,8 +63,8 @@ MIN_OVERVIEW_STEPS = 30
 class CardContext:
     """What the rest of its turn says of a step: who speaks in it, the controls of its feedback, if it has any, and
     the level of nesting. ``speaks_again``: so did the inference before. Without ``rendered`` Markdown stays as it was
-    written. ``recovery`` is what became of the turn after its process was lost, ``calls`` what it has called. ``unfolded``:
-    no quiet step is a line."""
+    written. ``recovery`` is what became of the turn after its process was lost, ``calls`` what it has called. With
+    ``unfolded`` no quiet step is a line."""
 
     speaker: str
     feedback_html: str = ""
@@ -82,22 +83,27 @@ class CardContext:
 def step_card(
     turn: TurnSnapshot, step: StepSnapshot, context: CardContext, streamed: StreamedText | None = None
 ) -> str:
-    """Render the card of a step; a turn without an agent uses the name of its model as speaker. ``streamed`` is the
-    text of a running inference so far."""
-    speaker = context.speaker or turn.model
-    tools = partial(turn_responses.client_tools, turn.key)
-    card = step_cards.step_card(turn, step, speaker, streamed=streamed, rendered=context.rendered, client_tools=tools)
-    card = recovery.marked(card, step, context.recovery, is_over=turn.status in turn_summary.FINAL)
-    called = called_turns.below_step(step, context.calls)
+    """Render the card of a step."""
     feedback_html = context.feedback_html or hooks.empty_step_feedback(turn.session, turn.key, step.key)
-    card = replace(
-        card,
+    return fragment("pages/_step.html", card=card(turn, step, context, streamed), judged=feedback_html)
+
+
+def card(
+    turn: TurnSnapshot, step: StepSnapshot, context: CardContext, streamed: StreamedText | None = None
+) -> StepCard:
+    """The card of a step as its turn has it; a turn without an agent uses the name of its model as speaker.
+    ``streamed`` is the text of a running inference so far."""
+    name = context.speaker or turn.model
+    tools = partial(turn_responses.client_tools, turn.key)
+    bare = step_cards.step_card(turn, step, name, streamed=streamed, rendered=context.rendered, client_tools=tools)
+    called = called_turns.below_step(step, context.calls)
+    return replace(
+        recovery.marked(bare, step, context.recovery, is_over=turn.status in turn_summary.FINAL),
         depth=context.depth,
         speaks_again=context.speaks_again,
         called_html=called,
         is_quiet=context.is_quiet(step),
     )
-    return fragment("pages/_step.html", card=card, judged=feedback_html)
 
 
 def quiet_steps(cards: Sequence[str], steps: Sequence[StepSnapshot]) -> str:
@@ -116,7 +122,8 @@ _SPEAKERS = {
 }
 
 
-def _speaker(role: str) -> str:
+def speaker(role: str) -> str:
+    """The name of a role, as the reader knows it."""
     return _(_SPEAKERS.get(role, role))
 
 
@@ -128,7 +135,7 @@ def turn_message(message: StoredMessage, name: str, url: str, role: str = "") ->
     return fragment(
         "pages/_turn_message.html",
         role=speaker_role,
-        speaker=_speaker(speaker_role),
+        speaker=speaker(speaker_role),
         blocks=[
             *([blocks.asked_block(NamedText(f"input-{name}", text))] if text else []),
             *blocks.content_pictures(message.content),
@@ -195,7 +202,9 @@ def called_parts(page: TurnPageData) -> list[str]:
 
 def turn_timeline(page: TurnPageData) -> str:
     """The timeline of a page's steps; above it an overview if the turn is long."""
-    return fragment("pages/_timeline.html", **_timeline(page), overview=_overview(page), paging=paging(page), wide=True)
+    drawn = step_tree.drawn(page)
+    values = {"bars": drawn.nodes, "ticks": drawn.timeline.ticks, "breaks": drawn.timeline.breaks}
+    return fragment("pages/_timeline.html", **values, overview=_overview(page), paging=paging(page), wide=True)
 
 
 def _overview(page: TurnPageData) -> TimelineOverview | None:
@@ -223,8 +232,9 @@ def paging(page: TurnPageData) -> dict[str, Any]:
     }
 
 
-def turn_side(page: TurnPageData) -> str:
-    """The side column of a turn's page: timeline (unless it is the main view), responses, tokens, record."""
+def turn_side(page: TurnPageData, chosen_html: str = "") -> str:
+    """The side column of a turn's page: timeline (unless it is the main view), responses, tokens, record; above all
+    the step that is chosen beside the tree."""
     turn, row, target, with_timeline = page.turn, page.row, page.target, page.page_params.view == "reader"
     return fragment(
         "pages/_turn_side.html",
@@ -240,9 +250,10 @@ def turn_side(page: TurnPageData) -> str:
         revision_at=ids.key_time_us(target.revision) if target.revision else None,
         rank=_rank(page),
         documents=step_details.documents(target.request),
-        shares=step_shares.of_steps(turn, page.steps) if page.has_all_steps else (),
+        shares=step_shares.of_steps(page) if page.has_all_steps else (),
         judged=hooks.feedback_section(page.actor, RecordTarget(turn.session, turn.key)),
         about=page.about,
+        chosen_html=chosen_html,
         with_timeline=with_timeline,
         wide=False,
         **({**_timeline(page), "overview": None, "paging": paging(page)} if with_timeline else {}),
@@ -287,7 +298,7 @@ def session_turn(
     done = Counter(name for step in turn.steps if (name := _step_name(step)))
     names = [f"{name} ×{count}" if count > 1 else name for name, count in done.items()]
     said = [
-        (_speaker(message.role), blocks.asked_block(NamedText(f"input-{n}", step_details.text_of(message.content))))
+        (speaker(message.role), blocks.asked_block(NamedText(f"input-{n}", step_details.text_of(message.content))))
         for n, message in _input_messages(turn)
     ]
     return fragment(
@@ -324,11 +335,11 @@ def loose_items(conversation_id: str, value: ItemSnapshot) -> list[str]:
 
 
 def _loose_item(conversation_id: str, item: dict[str, Any]) -> str:
-    speaker = item.get("role") or ("tool" if item["type"] == "function_call_output" else item["type"])
+    role = item.get("role") or ("tool" if item["type"] == "function_call_output" else item["type"])
     return fragment(
         "pages/_session_item.html",
         id=item["id"],
-        speaker=_speaker(speaker),
+        speaker=speaker(role),
         blocks=list(_item_blocks(item)),
         source=at(f"/conversations/{conversation_id}/items/{item['id']}.json"),
     )

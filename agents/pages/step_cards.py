@@ -127,7 +127,7 @@ def step_card(
         took=hooks.origin(step) or duration(step),
         error=error_text(step.error),
         elapsed_ms=max(ids.now_us() - step.started_at, 0) / 1000 if step.status == "in_progress" else None,
-        url=at(f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/steps/{ids.public(ids.Kind.STEP, step.key)}/value/"),
+        url=value_url(turn, step),
         fork="" if step.foreign else hooks.fork_url(turn, step),
         span=external_steps.span_url(turn, step),
     )
@@ -144,6 +144,11 @@ def step_card(
             return other_card(base, step)
         case _:
             return plain_card(base, step)
+
+
+def value_url(turn: TurnSnapshot, step: StepSnapshot) -> str:
+    """Where the whole texts of a step are, and without a part all that is stored of it."""
+    return at(f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/steps/{ids.public(ids.Kind.STEP, step.key)}/value/")
 
 
 def duration(step: StepSnapshot) -> str:

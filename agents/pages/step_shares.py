@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
 from agents.logs.pages import turn_summary
-from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
+from agents.pages.turn_page_data import TurnPageData
+from agents.record.schemas.turns import StepSnapshot
 from agents.uikit import format
 from agents.uikit.elements import type_label
 
@@ -34,26 +35,29 @@ class StepShares:
     shares: tuple[StepShare, ...]
 
 
-def of_steps(turn: TurnSnapshot, steps: Sequence[StepSnapshot]) -> list[StepShares]:
-    """The lists that say more than the sums of the turn."""
+def of_steps(page: TurnPageData) -> list[StepShares]:
+    """The lists that say more than the sums of the turn; their links lead to steps in the view that is open."""
+    steps = page.steps
     times = [(step, step.completed_at - step.started_at) for step in steps if step.completed_at and step.server_side]
     costs = [(step, step.cost_nano) for step in steps if step.cost_nano]
     lists = []
     if len(times) > MAX_SHARES:
-        lists.append(StepShares(_("Where the time went"), _largest(turn, times, lambda us: format.duration(us / 1000))))
+        lists.append(StepShares(_("Where the time went"), _largest(page, times, lambda us: format.duration(us / 1000))))
     if len(costs) > 1:
-        lists.append(StepShares(_("Where the cost went"), _largest(turn, costs, lambda nano: format.cost(nano / 1e9))))
+        lists.append(StepShares(_("Where the cost went"), _largest(page, costs, lambda nano: format.cost(nano / 1e9))))
     return lists
 
 
 def _largest(
-    turn: TurnSnapshot, amounts: Iterable[tuple[StepSnapshot, int]], text: Callable[[int], str]
+    page: TurnPageData, amounts: Iterable[tuple[StepSnapshot, int]], text: Callable[[int], str]
 ) -> tuple[StepShare, ...]:
     largest = sorted(amounts, key=lambda pair: -pair[1])[:MAX_SHARES]
     most = max(largest[0][1], 1)
     return tuple(
         StepShare(
-            url=turn_summary.step_url(turn, step.number),
+            url=page.step_query(step.number)
+            if page.page_params.view == "timeline"
+            else turn_summary.step_url(page.turn, step.number),
             type=step.type,
             label=f"{step.number + 1} · {type_label(step.type)}",
             name=step.name,

@@ -30,25 +30,32 @@ VIEWS = ("reader", "timeline", "raw")
 
 @dataclass(frozen=True, slots=True)
 class TurnPageParams:
-    """The parameters of the URL. ``start`` is a step's number, ``span`` a time since the turn's start."""
+    """The parameters of the URL. ``start`` is a step's number, ``span`` a time since the turn's start, ``step`` the
+    number of the step that the reader has chosen."""
 
     view: str
     start: int | None
     span: TimeSpan | None
     find: str = ""
     hit: str = ""
+    step: int | None = None
 
 
 def read_params(params: Mapping[str, str]) -> TurnPageParams:
     """Read the parameters; invalid ones count as missing."""
-    view, start = params.get("view", ""), params.get("from", "")
+    view = params.get("view", "")
     return TurnPageParams(
         view=view if view in VIEWS else "reader",
-        start=int(start) if start.isdecimal() and len(start) < 10 else None,
+        start=_number(params.get("from", "")),
         span=timeline_overview.parse_span(params.get("zoom", "")) if view == "timeline" else None,
         find=params.get("find", "").strip()[: find.MAX_SEARCH_CHARS],
         hit=params.get("hit", ""),
+        step=_number(params.get("step", "")),
     )
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < 10 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +98,27 @@ class TurnPageData:
 
     def query(self, start: int) -> str:
         """The query string of another page of the same view."""
+        return "?" + urlencode({**self._values(), "from": start})
+
+    def step_query(self, number: int) -> str:
+        """The query string, with its fragment, of the same page with a step chosen."""
+        start = {"from": self.page_params.start} if self.page_params.start else {}
+        return f"?{urlencode({**self._values(), **start, 'step': number})}#step-{number}"
+
+    def _values(self) -> dict[str, str]:
         values = {
             "view": self.page_params.view if self.page_params.view != "reader" else "",
             "find": self.page_params.find,
         }
         if self.page_params.span is not None:
             values["zoom"] = timeline_overview.span_query(self.page_params.span).partition("zoom=")[2]
-        return "?" + urlencode({**{name: text for name, text in values.items() if text}, "from": start})
+        return {name: text for name, text in values.items() if text}
+
+    @property
+    def chosen(self) -> int | None:
+        """The number of the step whose detail is shown beside the tree: the chosen one, or else the first that
+        failed."""
+        return self.marks.failed if self.page_params.step is None else self.page_params.step
 
 
 def load(actor: Actor, turn_id: str, params: TurnPageParams) -> TurnPageData:
@@ -140,6 +161,8 @@ def _start(params: TurnPageParams, turn: TurnSnapshot, marks: Landmarks, finding
         return 0  # in the raw view ``from`` is the number of an event
     if params.start is not None:
         return params.start if params.span else min(params.start // PAGE_STEPS * PAGE_STEPS, last)
+    if params.step is not None and params.span is None:
+        return min(params.step // PAGE_STEPS * PAGE_STEPS, last)
     if finding is not None and finding.number is not None:
         return finding.number // PAGE_STEPS * PAGE_STEPS
     return 0 if turn.status in FINAL or params.span else last

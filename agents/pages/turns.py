@@ -21,6 +21,7 @@ from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import adjacent_turns
 from agents.pages import (
     called_turns,
+    chosen_step,
     code_samples,
     curl,
     external,
@@ -37,11 +38,10 @@ from agents.pages import (
 )
 from agents.pages.code_samples import CodeSample
 from agents.pages.page_hooks import hooks
-from agents.pages.step_cards import StreamedText
 from agents.pages.turn_page_data import VIEWS, TurnPageData
 from agents.query import parser
-from agents.record.schemas.turns import ItemSnapshot, StepSnapshot, TurnSnapshot
-from agents.record.store import agents, replay, sessions, step_pages, turns
+from agents.record.schemas.turns import ItemSnapshot, StepSnapshot
+from agents.record.store import agents, sessions, step_pages, turns
 from agents.uikit.access import PageRequest, page
 from agents.uikit.http_responses import turn_reply
 from agents.uikit.links import at, base_url
@@ -69,7 +69,7 @@ def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
         "agent_id": ids.public(ids.Kind.AGENT, row.agent_id) if row.agent_id else "",
         "speaker": row.agent_name or row.model,
         "facts": fragments.turn_facts(turn_data.turn, row, turn_data.marks, turn_data.calls),
-        "side": fragments.turn_side(turn_data),
+        "side": fragments.turn_side(turn_data, _chosen(turn_data)),
         "judge_url": at(f"/turns/{turn_id}/judged/"),
         "about": about,
         "can_run": "run" in request.actor.actions and about is None,
@@ -79,7 +79,8 @@ def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
         "live": not turn_data.is_final and turn_data.is_last,
         "finding": turn_data.finding,
         "search_text": turn_data.page_params.find,
-        "url_suffix": _query_string(request, "find", "q"),
+        "url_suffix": _query_string(request, "find", "q", "step"),
+        "step_anchor": "" if turn_data.page_params.step is None else f"#step-{turn_data.page_params.step}",
         "list_url_suffix": _query_string(request, "q"),
         **(_spans if view == "raw" and about else _VIEWS[view])(turn_data),
         **fragments.paging(turn_data),
@@ -143,7 +144,7 @@ def reader(page: TurnPageData) -> dict[str, Any]:
     """The messages and steps of a page as HTML."""
     inputs = turn_responses.inputs([response.record for response in page.responses])
     messages = _input_messages(page, inputs) if page.start == 0 else []
-    placed = sorted([*_thread(page, inputs), *_takeovers(page)], key=lambda each: each.position)
+    placed = sorted([*_thread(page, inputs), *_takeovers(page)], key=lambda item: item.position)
     cards = [*_fold_quiet(placed), *_answer(page)]
     if page.finding is not None:
         phrases = page.finding.phrases
@@ -176,10 +177,10 @@ class _Placed:
 
 def _fold_quiet(placed: Iterable[_Placed]) -> Iterator[str]:
     """The HTML of each, with several quiet steps in a row as one line."""
-    for is_quiet, group in groupby(placed, key=lambda each: each.quiet is not None):
+    for is_quiet, group in groupby(placed, key=lambda item: item.quiet is not None):
         row = list(group)
-        steps = [each.quiet for each in row if each.quiet is not None]
-        htmls = [each.html for each in row]
+        steps = [item.quiet for item in row if item.quiet is not None]
+        htmls = [item.html for item in row]
         yield from [fragments.quiet_steps(htmls, steps)] if is_quiet and len(steps) > 1 else htmls
 
 
@@ -204,7 +205,7 @@ def _thread(page: TurnPageData, inputs: Mapping[int, Sequence[ItemSnapshot]]) ->
             calls=page.calls,
             unfolded=page.finding is not None,
         )
-        html = fragments.step_card(page.turn, step, context, _streamed_text(page.turn, step))
+        html = fragments.step_card(page.turn, step, context, chosen_step.streamed_text(page.turn.key, step))
         yield _Placed((step.number, 0), html, step if context.is_quiet(step) else None)
     for response in page.responses:
         if response.number > 1 and page.start <= response.record.first_step <= page.start + len(page.steps):
@@ -241,13 +242,6 @@ def rendered_steps(steps: Sequence[StepSnapshot]) -> set[int]:
             remaining -= min(len(step.detail), 20_000)
             chosen.add(step.key)
     return chosen
-
-
-def _streamed_text(turn: TurnSnapshot, step: StepSnapshot) -> StreamedText | None:
-    """The text of a running inference so far, so that a reload loses nothing."""
-    if step.type != "inference" or step.status != "in_progress":
-        return None
-    return StreamedText(replay.typed_text(turn.key, step.key), replay.typed_text(turn.key, step.key, "reasoning"))
 
 
 def _timeline(page: TurnPageData) -> dict[str, Any]:
@@ -294,16 +288,23 @@ _VIEWS = {"reader": reader, "timeline": _timeline, "raw": _raw}
 
 @page("read")
 def turn_parts(request: PageRequest, turn_id: str) -> HttpResponse:
-    """The parts that change while a turn runs, other than the steps: facts, side column, timeline, what was called."""
+    """The parts that change while a turn runs, other than the steps: facts, side column, timeline, what was called;
+    with ``?only=step`` nothing but the chosen step."""
     turn_data = turn_page_data.load(request.actor, turn_id, turn_page_data.read_params(request.GET))
+    if request.GET.get("only") == "step":
+        return HttpResponse(chosen_step.chosen_html(turn_data))
     facts = fragments.turn_facts(turn_data.turn, turn_data.row, turn_data.marks, turn_data.calls)
-    parts = [facts, fragments.turn_side(turn_data)]
+    parts = [facts, fragments.turn_side(turn_data, _chosen(turn_data))]
     more = (
         [fragments.turn_timeline(turn_data)]
         if turn_data.page_params.view == "timeline"
         else fragments.called_parts(turn_data)
     )
     return HttpResponse([*parts, *more, waiting_badge(request.actor)])
+
+
+def _chosen(page: TurnPageData) -> str:
+    return chosen_step.chosen_html(page) if page.page_params.view == "timeline" else ""
 
 
 def _may_continue(page: TurnPageData) -> bool:

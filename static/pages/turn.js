@@ -2,6 +2,7 @@
 
 import "../uikit/enter-sends.js";
 import "../uikit/more.js";
+import "./step-tree.js";
 import "./turn-keys.js";
 import "./zoom.js";
 import { follow as followElsewhere } from "./external-turn.js";

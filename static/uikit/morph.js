@@ -7,7 +7,7 @@
 
 import { Idiomorph } from "./vendor/idiomorph.esm.js"; // 0.8.0, as npm has it
 
-const OF_SCRIPTS = ["tabindex", "aria-selected"]; // the server sends none where a script sets them
+const OF_SCRIPTS = ["tabindex", "aria-selected", "aria-expanded", "data-out"]; // the server sends none where a script sets them
 const KNOWN_BY = ["data-key", "data-thumb", "href", "value"];
 const MARK = "known-by-";
 

@@ -292,6 +292,7 @@ def test_it_gives_what_changes_beside_the_steps(client: Client, me: Actor) -> No
     for view, wide in (("reader", False), ("timeline", True)):
         page = get(client, f"{url_of(made)}parts/", f"?view={view}")
         parts = {each["data-part"]: each for each in elements(page) if "data-part" in each}
-        assert set(parts) == {"facts", "timeline", "record", f"said-{made.public_id}", "waiting-count"}
+        expected = {"facts", "timeline", "record", f"said-{made.public_id}", "waiting-count"}
+        assert set(parts) == (expected | {"chosen"} if wide else expected)
         assert ("data-wide" in parts["timeline"]) is wide
         assert unsafe(page) == []

@@ -80,9 +80,9 @@ def test_nested_and_parallel_steps_are_told(client: Client, me: Actor) -> None:
         completed_at=Step.all_objects.get(pk=whole[6].key).completed_at,
     )
     page = get(client, made, "?view=timeline")
-    assert 'data-depth="1"' in page
+    assert 'aria-level="2"' in page
     assert "inside another step" in page
-    assert "beside" in page
+    assert "in parallel with" in page
 
 
 def test_the_overview_tells_its_failures_and_where_it_leads() -> None:

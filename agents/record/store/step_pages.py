@@ -147,6 +147,36 @@ def _ancestors(key: int, parents: dict[int, int | None]) -> Iterator[int]:
         key = parent
 
 
+@dataclass(frozen=True, slots=True)
+class StepSums:
+    """What several steps have used; ``cost_nano`` is None while no cost is known."""
+
+    tokens: int = 0
+    cost_nano: int | None = None
+
+    def __add__(self, other: StepSums) -> StepSums:
+        costs = [cost for cost in (self.cost_nano, other.cost_nano) if cost is not None]
+        return StepSums(self.tokens + other.tokens, sum(costs) if costs else None)
+
+
+def sums_inside(turn: int) -> dict[int, StepSums]:
+    """Return what the steps inside of each step of a turn have used, at any depth, by the key of that step."""
+    text = (
+        "SELECT p.id, p.parent_id, sum(s.input_tokens + s.output_tokens), sum(s.cost_nano) FROM agents_step s "
+        "JOIN agents_step p ON p.id = s.parent_id WHERE s.turn_id = %s GROUP BY p.id, p.parent_id"
+    )
+    with direct_cursor() as cursor:
+        cursor.execute(text, [turn])
+        rows = cursor.fetchall()
+    parents = {int(key): parent for key, parent, _tokens, _cost in rows}
+    sums: dict[int, StepSums] = {}
+    for key, _parent, tokens, cost in rows:
+        own = StepSums(int(tokens or 0), None if cost is None else int(cost))
+        for enclosing in (int(key), *_ancestors(int(key), parents)):
+            sums[enclosing] = sums.get(enclosing, StepSums()) + own
+    return sums
+
+
 # ------------------------------------------------------------------------------------------ overview
 
 
