@@ -20,6 +20,7 @@ from agents.pages import (
     step_cards,
     step_details,
     step_values,
+    turn_messages,
     turn_responses,
 )
 from agents.pages.blocks import Block, NamedText
@@ -223,8 +224,8 @@ def _read_by(page: TurnPageData, step: StepSnapshot) -> StepInput:
 
 def _with_turn_input(page: TurnPageData, parts: tuple[InputPart, ...]) -> StepInput:
     """The last messages that the turn was started with, then what came since."""
-    messages = step_details.messages(page.turn.input_messages)
-    start = max(len(messages) - INPUT_MESSAGES, 0)
+    last = turn_messages.message_page(page.turn.input_messages, count=INPUT_MESSAGES)
+    start = last.first
     source = f"{turn_summary.turn_url(page.turn)}value/"
     input_parts = tuple(
         InputPart(
@@ -233,7 +234,7 @@ def _with_turn_input(page: TurnPageData, parts: tuple[InputPart, ...]) -> StepIn
             source,
             (blocks.asked_block(NamedText(f"input-{start + index}", text)),),
         )
-        for index, message in enumerate(messages[start:])
+        for index, message in enumerate(last.messages)
         if (text := step_details.text_of(message.content))
     )
     more = ngettext("and %(num)s message before", "and %(num)s messages before", start) % {"num": format.count(start)}

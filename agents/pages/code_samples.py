@@ -30,11 +30,15 @@ class CodeSample:
 
 def agent_samples(target: CurlTarget, turn: TurnSnapshot, stored: TurnTarget, name: str) -> list[CodeSample]:
     """Samples of a turn of the Agents API; ``name`` is its session's name."""
-    messages, settings = json.loads(turn.input_messages), json.loads(stored.request or "{}")
     again, more = _("Repeat in a new session"), _("Continue this session")
-    samples = [
-        CodeSample(again, "Python", llama_stack_code.create_again(target, messages, settings, name)),
-        CodeSample(again, "curl", curl.create_again(target, messages, settings, name)),
+    samples = []
+    if len(turn.input_messages) <= curl.MAX_BODY_CHARS:  # else it is decoded for nothing
+        messages, settings = json.loads(turn.input_messages), json.loads(stored.request or "{}")
+        samples = [
+            CodeSample(again, "Python", llama_stack_code.create_again(target, messages, settings, name)),
+            CodeSample(again, "curl", curl.create_again(target, messages, settings, name)),
+        ]
+    samples += [
         CodeSample(more, "Python", llama_stack_code.continue_session(target)),
         CodeSample(more, "curl", curl.continue_session(target)),
     ]
@@ -48,7 +52,8 @@ def response_samples(target: CurlTarget, turn: TurnSnapshot, records: Sequence[R
         next_input = _answer_items(turn.key) if turn.status == "awaiting_input" else FOLLOW_UP_TEXT
         title = _("Answer the waiting call") if turn.status == "awaiting_input" else _("Continue from here")
         requests.append((title, response_requests.follow_up(records[-1], next_input)))
-    first_request = response_requests.request_of(records[0]) if records[0].number == 1 else {}
+    is_short = records[0].number == 1 and len(turn.input_messages) <= curl.MAX_BODY_CHARS
+    first_request = response_requests.request_of(records[0]) if is_short else {}
     if first_request:
         requests.append((_("Repeat the request"), first_request))
     return [

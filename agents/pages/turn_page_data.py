@@ -31,7 +31,7 @@ VIEWS = ("reader", "timeline", "raw")
 @dataclass(frozen=True, slots=True)
 class TurnPageParams:
     """The parameters of the URL. ``start`` is a step's number, ``span`` a time since the turn's start, ``step`` the
-    number of the step that the reader has chosen."""
+    number of the step that the reader has chosen, ``message`` that of the first input message to show."""
 
     view: str
     start: int | None
@@ -39,6 +39,7 @@ class TurnPageParams:
     find: str = ""
     hit: str = ""
     step: int | None = None
+    message: int | None = None
 
 
 def read_params(params: Mapping[str, str]) -> TurnPageParams:
@@ -51,6 +52,7 @@ def read_params(params: Mapping[str, str]) -> TurnPageParams:
         find=params.get("find", "").strip()[: find.MAX_SEARCH_CHARS],
         hit=params.get("hit", ""),
         step=_number(params.get("step", "")),
+        message=_number(params.get("messages", "")),
     )
 
 
@@ -104,6 +106,10 @@ class TurnPageData:
         """The query string, with its fragment, of the same page with a step chosen."""
         start = {"from": self.page_params.start} if self.page_params.start else {}
         return f"?{urlencode({**self._values(), **start, 'step': number})}#step-{number}"
+
+    def messages_query(self, first: int) -> str:
+        """The query string of another page of the input messages."""
+        return "?" + urlencode({**self._values(), "messages": first})
 
     def _values(self) -> dict[str, str]:
         values = {

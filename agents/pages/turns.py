@@ -32,12 +32,14 @@ from agents.pages import (
     speakers,
     step_details,
     turn_actions,
+    turn_messages,
     turn_page_data,
     turn_responses,
     turn_search,
 )
 from agents.pages.code_samples import CodeSample
 from agents.pages.page_hooks import hooks
+from agents.pages.turn_messages import TurnMessages
 from agents.pages.turn_page_data import VIEWS, TurnPageData
 from agents.query import parser
 from agents.record.schemas.turns import ItemSnapshot, StepSnapshot
@@ -142,26 +144,37 @@ def _link(key: int | None) -> str:
 
 def reader(page: TurnPageData) -> dict[str, Any]:
     """The messages and steps of a page as HTML."""
-    inputs = turn_responses.inputs([response.record for response in page.responses])
-    messages = _input_messages(page, inputs) if page.start == 0 else []
+    message_page = turn_messages.message_page(page.turn.input_messages, page.page_params.message)
+    inputs = turn_responses.inputs(
+        [response.record for response in page.responses if response.number > 1 or message_page.is_whole]
+    )
+    messages = _input_messages(page, inputs, message_page) if page.start == 0 else []
     placed = sorted([*_thread(page, inputs), *_takeovers(page)], key=lambda item: item.position)
     cards = [*_fold_quiet(placed), *_answer(page)]
     if page.finding is not None:
         phrases = page.finding.phrases
         messages = [str(turn_search.mark_matches(html, phrases)) for html in messages]
         cards = [str(turn_search.mark_matches(html, phrases)) for html in cards]
-    return {"messages_html": messages, "steps_html": cards}
+    return {"messages_html": messages, "steps_html": cards, **_message_paging(page, message_page)}
 
 
-def _input_messages(page: TurnPageData, inputs: Mapping[int, Sequence[ItemSnapshot]]) -> list[str]:
-    """The input messages of the turn as HTML."""
-    url, stored = f"{turn_summary.turn_url(page.turn)}value/", step_details.messages(page.turn.input_messages)
-    first = [response for response in page.responses if response.number == 1]
-    roles = turn_responses.message_roles(stored, inputs[first[0].record.key] if first else ())
-    numbered = zip(stored, roles, strict=True)
-    messages = [
-        fragments.turn_message(message, str(index), url, role) for index, (message, role) in enumerate(numbered)
-    ]
+def _message_paging(page: TurnPageData, shown: TurnMessages) -> dict[str, Any]:
+    """The range of input messages on the page, and the query strings of those before and after."""
+    before = max(shown.first - turn_messages.PAGE_MESSAGES, 0)
+    return {
+        "message_page": None if shown.is_whole or page.start else shown,
+        "messages_before": page.messages_query(before) if shown.first else "",
+        "messages_after": page.messages_query(shown.end) if shown.end < shown.total else "",
+    }
+
+
+def _input_messages(page: TurnPageData, inputs: Mapping[int, Sequence[ItemSnapshot]], shown: TurnMessages) -> list[str]:
+    """The shown input messages of the turn as HTML."""
+    url = f"{turn_summary.turn_url(page.turn)}value/"
+    records = [response.record for response in page.responses if response.number == 1 and shown.is_whole]
+    roles = turn_responses.message_roles(shown.messages, inputs[records[0].key] if records else ())
+    numbered = enumerate(zip(shown.messages, roles, strict=True), start=shown.first)
+    messages = [fragments.turn_message(message, str(index), url, role) for index, (message, role) in numbered]
     return messages or ([fragments.hidden_message()] if page.about and page.about.is_hidden else [])
 
 
