@@ -78,6 +78,12 @@ class FindShields(Protocol):
     ) -> list[ShieldProtocol]: ...
 
 
+class ListShields(Protocol):
+    """Lists the names of the shields for which the actor has the right to ``action``."""
+
+    def __call__(self, providers: Providers, actor: Actor, action: Action) -> Sequence[str]: ...
+
+
 class DocumentText(Protocol):
     """Returns the text of a turn's inline documents. Raises InvalidRequest."""
 
@@ -120,6 +126,10 @@ def _no_shields(
     return []
 
 
+def _no_shield_names(providers: Providers, actor: Actor, action: Action) -> Sequence[str]:
+    return ()
+
+
 def _no_document_text(providers: Providers, groups: Sequence[AgentToolGroup], documents: Sequence[Document]) -> str:
     if documents:
         raise not_installed("documents are", "knowledge", "documents")
@@ -155,6 +165,7 @@ class LoopExtensions:
     list_groups: ListGroups = _no_groups
     hosted_tools: MakeHostedTools = _no_hosted_tools
     shields: FindShields = _no_shields
+    list_shields: ListShields = _no_shield_names
     document_text: DocumentText = _no_document_text
     slow_documents: SlowDocuments = _no_slow_documents
     run_builders: dict[Api, BuildRun] = field(default_factory=dict)

@@ -8,19 +8,16 @@ from urllib.parse import urlencode
 
 import msgspec
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
-from pydantic import ValidationError
 
 from agents.base import ids
-from agents.base.errors import InvalidRequest
 from agents.base.store import feed_cursor
 from agents.pages import agent_health, periods, turn_actions
 from agents.pages.agent_health import AgentHealth
 from agents.pages.page_hooks import hooks
 from agents.record.models.choices import BudgetTarget
-from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import SamplingParams, ToolDef
 from agents.record.store import agents, sessions
 from agents.record.store.agents import AgentRecord
@@ -28,7 +25,7 @@ from agents.uikit import format, json_view, sources
 from agents.uikit.access import PageRequest, page
 from agents.uikit.http_responses import turn_reply
 from agents.uikit.kept_numbers import come_later, url_with_numbers
-from agents.uikit.links import at, base_url, url_for
+from agents.uikit.links import at, base_url
 
 PAGE_SIZE = 50
 
@@ -45,7 +42,6 @@ def agent_list(request: PageRequest) -> HttpResponse:
         **_table(request, records, uncounted if later else agent_health.kept_health(request, records)),
         "ready": not later,
         "can_manage": "manage" in request.actor.actions,
-        "form_open": "new" in request.GET,
         "base_url": base_url(request),
         "models": sorted({*agents.models(request.actor), "scripted/demo"}),
         "periods": periods.choices(at("/agents/"), period.name),
@@ -73,20 +69,6 @@ def _table(request: PageRequest, records: list[AgentRecord], counted: Mapping[st
     return {**counted, "rows": rows}
 
 
-@page("manage")
-def create_agent(request: PageRequest) -> HttpResponse:
-    """Create an agent from a form; the API and the admin have its other settings. Looked at, it is the form."""
-    if request.method != "POST":
-        return redirect(f"{url_for('agents')}?new=1")
-    values = {name: request.POST.get(name, "").strip() for name in ("name", "model", "instructions")}
-    try:
-        config = AgentConfig.model_validate({**values, "name": values["name"] or None})
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise InvalidRequest(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.") from error
-    return redirect("agent", ids.public(ids.Kind.AGENT, agents.create(request.actor, config)))
-
-
 @page("read")
 def agent_page(request: PageRequest, agent_id: str) -> HttpResponse:
     # read first: a change while the page is built is then sent again rather than missed
@@ -106,6 +88,7 @@ def agent_page(request: PageRequest, agent_id: str) -> HttpResponse:
         "sessions": [(item, item.input_tokens + item.output_tokens) for item in records],
         "session_total": agents.with_session_counts(request.actor, [record]).get(record.key, 0),
         "can_run": "run" in request.actor.actions and not record.disabled and not record.is_external,
+        "can_edit": "manage" in request.actor.actions and not record.is_external,
         "source": sources.source_label(record.source.label),
         "service": hooks.agent_service(record.key) if record.is_external else "",
         "cursor": cursor,

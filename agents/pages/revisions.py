@@ -79,6 +79,7 @@ def agent_revisions(request: PageRequest, agent_id: str) -> HttpResponse:
         "second": second,
         "changes": list(changes(first.config, second.config)),
         "one_of_many": len(revisions) > 1,
+        "can_edit": "manage" in request.actor.actions and not record.is_external,
     }
     return render(request, "pages/agent_revisions.html", context)
 

@@ -9,3 +9,4 @@ from agents.loop.extensions import extensions as loop
 def install() -> None:
     loop.make_providers["safety"] = lazy_import("agents.safety.configured_providers.make_providers")
     loop.shields = lazy_import("agents.safety.shields.shields")
+    loop.list_shields = lazy_import("agents.safety.shields.names")

@@ -61,6 +61,11 @@ def listing(providers: Providers, actor: Actor, action: Action = "read") -> list
     return [*fixed.values(), *(_spec(row) for row in rows if row.identifier not in fixed)]
 
 
+def names(providers: Providers, actor: Actor, action: Action) -> list[str]:
+    """The names of all shields the actor may do this with."""
+    return [spec.name for spec in listing(providers, actor, action)]
+
+
 def register(providers: Providers, actor: Actor, spec: ShieldSpec) -> ShieldSpec:
     """Register a shield. Raises InvalidRequest for one that could not check, Conflict when the name
     is taken."""

@@ -22,7 +22,6 @@ from tests.support.cases import sparing
 from tests.support.inprocess import told
 
 FORMS: dict[str, dict[str, str]] = {
-    "agent-new": {"name": "by the matrix", "model": "scripted/fast", "instructions": "x"},
     "agent-try": {"text": "hello"},
     "session-say": {"text": "hello"},
     "turn-say": {"text": "hello"},
@@ -36,7 +35,6 @@ FORMS: dict[str, dict[str, str]] = {
     "login": {"username": "nobody", "password": "wrong"},
 }
 DONE = {
-    "agent-new": 302,
     "agent-try": 400,  # the agent is disabled, which only those are told who may see it
     "session-say": 400,
     "turn-say": 400,
@@ -72,7 +70,7 @@ ASKED_FOR = {"log-values": "?field=model", "turn-value": "?part=input-0", "turn-
 FREE = {"token": "no-token", "span_id": "no-span"}
 """Parameters that name nothing of anyone's."""
 POST_ONLY = {
-    *("agent-new", "agent-try", "session-say", "turn-say", "turn-answer", "turn-decide", "turn-cancel"),
+    *("agent-try", "session-say", "turn-say", "turn-answer", "turn-decide", "turn-cancel"),
     *("key-revoke", "logout"),
     *("view-save", "view-change", "log-act", "prices-apply", "language"),
     *("budget-change", "budget-delete"),
@@ -144,8 +142,7 @@ def test_pages_that_change_something_take_no_get(world: World) -> None:
     client = login(world, world.who["owner"])
     for page, cell in cells(world, world.who["owner"]):
         if page in POST_ONLY and cell.target.name in {"all", "red", "fresh"}:
-            status = 302 if page == "agent-new" else 405  # its form stands on the page of agents
-            assert (client.get(cell.path).status_code, page) == (status, page)
+            assert (client.get(cell.path).status_code, page) == (405, page)
 
 
 def test_forms_from_elsewhere_are_refused(world: World) -> None:

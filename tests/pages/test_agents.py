@@ -93,11 +93,10 @@ def test_an_empty_list_teaches_how_to_begin(client: Client, me: Actor) -> None:
 # -------------------------------------------------------------------------------------------- making
 
 
-def test_the_address_of_the_form_leads_to_the_form(client: Client, me: Actor) -> None:
+def test_the_list_leads_to_the_form(client: Client, me: Actor) -> None:
     make_agent(me)
-    answer = client.get("/agents/new/", follow=True)
-    assert answer.redirect_chain == [("/agents/?new=1", 302)]
-    assert '<details class="menu" open>' in answer.content.decode()
+    assert "/agents/new/" in [link["href"] for link in elements(get(client, "/agents/"), "a")]
+    assert "Create agent" in words(get(client, "/agents/new/"))
 
 
 def test_it_makes_an_agent(client: Client, me: Actor) -> None:

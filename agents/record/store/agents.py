@@ -11,7 +11,7 @@ from django.db.models import Count, QuerySet
 
 from agents.base import ids
 from agents.base.access import Action, Actor
-from agents.base.errors import InvalidRequest, NotFound
+from agents.base.errors import Conflict, InvalidRequest, NotFound
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes, keyset, portions, scopes
 from agents.base.store.keyset import Bounds
@@ -142,12 +142,15 @@ def _add_revision(agent: Agent, actor: Actor, config: AgentConfig, number: int) 
     changes.note(ChangeKind.AGENT, agent.pk)
 
 
-def revise(actor: Actor, key: int, config: AgentConfig) -> None:
-    """Give an agent a new configuration, as its next revision. Turns keep the one they ran with."""
+def revise(actor: Actor, key: int, config: AgentConfig, *, expected: int | None = None) -> None:
+    """Give an agent a new configuration, as its next revision. Turns keep the one they ran with. Raises Conflict where
+    the number of its present revision is not the ``expected`` one: someone else has changed it since."""
     get(actor, key, "manage")
 
     def job() -> None:
         agent = Agent.objects.unscoped("checked above").select_related("revision").get(pk=key)
+        if expected is not None and agent.revision and agent.revision.number != expected:
+            raise Conflict("Someone else has changed this agent meanwhile.", code="agent_changed")
         if agent.revision and agent.revision.config == config.model_dump_json(exclude_none=True):
             return
         _add_revision(agent, actor, config, number=_next_number(key))

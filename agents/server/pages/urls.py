@@ -6,6 +6,7 @@ from django.urls import URLPattern, path
 
 from agents.logs.pages import bulk, exports, facet_values, logs, numbers, saved_views, suggest
 from agents.pages import (
+    agent_editor,
     agent_health,
     agents,
     conversations,
@@ -72,9 +73,10 @@ urlpatterns: list[URLPattern] = [
     path("sessions/<str:session_id>/peek/", sessions.session_side_panel, name="session-peek"),
     path("sessions/<str:session_id>/say/", sessions.say, name="session-say"),
     path("agents/", agents.agent_list, name="agents"),
-    path("agents/new/", agents.create_agent, name="agent-new"),
+    path("agents/new/", agent_editor.create_agent, name="agent-new"),
     path("agents/numbers/", agents.agent_list_numbers, name="agents-numbers"),
     path("agents/<str:agent_id>/", agents.agent_page, name="agent"),
+    path("agents/<str:agent_id>/edit/", agent_editor.edit_agent, name="agent-edit"),
     path("agents/<str:agent_id>/numbers/", agent_health.agent_numbers, name="agent-numbers"),
     path("agents/<str:agent_id>/revisions/", revisions.agent_revisions, name="agent-revisions"),
     path("agents/<str:agent_id>/try/", agents.try_agent, name="agent-try"),

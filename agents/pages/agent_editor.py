@@ -1,0 +1,165 @@
+"""The form of an agent: it makes one, changes one, copies one, and brings back an earlier revision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from agents.base.access import Actor
+from agents.base.errors import Conflict, NotFound
+from agents.pages import agent_choices, agent_fields
+from agents.pages.agent_fields import AgentFields, Draft, ToolFields
+from agents.pages.revisions import changes
+from agents.record.schemas.agents import AgentConfig
+from agents.record.store import agents
+from agents.record.store.agents import AgentRecord
+from agents.uikit.access import PageRequest, page
+from agents.uikit.links import url_for
+
+EMPTY = AgentConfig(model=agent_choices.BUILT_IN, instructions="")
+
+
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """What is edited: ``base`` is the configuration of which the form keeps what it does not show, ``opened`` the
+    number of the revision that the reader began with; None of them for a new agent."""
+
+    base: AgentConfig
+    record: AgentRecord | None = None
+    opened: int | None = None
+    source: str = ""
+    """The agent that is copied, or the revision that is brought back, as the address names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is said in the form besides its fields."""
+
+    errors: dict[str, str] = field(default_factory=dict)
+    conflict: list[Any] | None = None
+    spare_tools: int = 0
+    status: int = 200
+
+
+@page("manage")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def create_agent(request: PageRequest) -> HttpResponse:
+    """Render the form of a new agent; ``from`` names one to copy. A POST makes it."""
+    source = _given(request, "from")
+    base = EMPTY
+    if source:
+        base = agents.get(request.actor, agents.key_of(source), "manage").config
+    editor = Editor(base, source=source)
+    if request.method != "POST":
+        fields = agent_fields.of_config(base)
+        if source:
+            fields.texts["name"] = (_("Copy of %(name)s") % {"name": base.name or base.model})[: agent_fields.MAX_NAME]
+        return _form(request, editor, fields)
+    return _posted(request, editor)
+
+
+@page("manage")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_agent(request: PageRequest, agent_id: str) -> HttpResponse:
+    """Render the form of an agent; ``from`` is the number of a revision to bring back. A POST saves it as the next
+    revision."""
+    record = agents.get(request.actor, agents.key_of(agent_id), "manage")
+    agents.check_here(record)
+    source = _given(request, "from")
+    base = _revision_config(request.actor, record, source) if source else record.config
+    opened = _given(request, "revision")
+    number = int(opened) if opened.isdecimal() and len(opened) < 10 else record.revision_number
+    editor = Editor(base, record, number, source)
+    return (
+        _posted(request, editor) if request.method == "POST" else _form(request, editor, agent_fields.of_config(base))
+    )
+
+
+def _given(request: PageRequest, name: str) -> str:
+    return (request.POST if request.method == "POST" else request.GET).get(name, "")[:100]
+
+
+def _revision_config(actor: Actor, record: AgentRecord, number: str) -> AgentConfig:
+    for revision in agents.revisions(actor, record.key):
+        if str(revision.number) == number:
+            return revision.config
+    raise NotFound(f"There is no revision '{number[:20]}' of this agent.")
+
+
+def _posted(request: PageRequest, editor: Editor) -> HttpResponse:
+    shown = agent_fields.of_config(editor.base)
+    if editor.record is None:
+        shown.texts["model"] = ""  # a form that names none is not meant to have the one that is offered first
+    fields = agent_fields.of_post(request.POST, shown)
+    if request.POST.get("action") == "add-tool":
+        return _form(request, editor, fields, Shown(spare_tools=1))
+    made = _checked(request.actor, fields, editor.base)
+    if made.config is None:
+        return _form(request, editor, fields, Shown(made.errors, status=400))
+    return _saved(request, editor, fields, made.config)
+
+
+def _checked(actor: Actor, fields: AgentFields, base: AgentConfig) -> Draft:
+    made = agent_fields.draft(fields, base)
+    if made.config is not None:
+        wrong = agent_choices.wrong_names(actor, made.config, base)
+        return Draft(None, wrong) if wrong else made
+    return made
+
+
+def _saved(request: PageRequest, editor: Editor, fields: AgentFields, config: AgentConfig) -> HttpResponse:
+    record = editor.record
+    if record is None:
+        key = agents.create(request.actor, config)
+        return redirect("agent", agents.get(request.actor, key, "manage").public_id)
+    try:
+        agents.revise(request.actor, record.key, config, expected=editor.opened)
+    except Conflict:
+        return _changed_meanwhile(request, editor, fields)
+    if agents.get(request.actor, record.key).revision_number == record.revision_number:
+        messages.info(request, _("Nothing was changed."))
+        return redirect("agent", record.public_id)
+    messages.success(request, _("Saved as a new revision; earlier turns keep theirs. This is what changed:"))
+    return redirect("agent-revisions", record.public_id)
+
+
+def _changed_meanwhile(request: PageRequest, editor: Editor, fields: AgentFields) -> HttpResponse:
+    """Render the form again with what its reader wrote, what the other one changed, and the newer revision, so that
+    it can be saved on top of that."""
+    key = editor.record.key if editor.record else 0
+    record = agents.get(request.actor, key, "manage")
+    revisions = {revision.number: revision for revision in agents.revisions(request.actor, key)}
+    before = revisions.get(editor.opened or 0)
+    made = list(changes(before.config, record.config)) if before else []
+    newer = Editor(editor.base, record, record.revision_number, editor.source)
+    return _form(request, newer, fields, Shown(conflict=made, status=409))
+
+
+def _form(request: PageRequest, editor: Editor, fields: AgentFields, shown: Shown | None = None) -> HttpResponse:
+    shown, record = shown or Shown(), editor.record
+    context = {
+        "agent": record,
+        "title": (record.name or record.model) if record else _("New agent"),
+        "back_url": url_for("agent", record.public_id) if record else url_for("agents"),
+        "form_url": url_for("agent-edit", record.public_id) if record else url_for("agent-new"),
+        "texts": fields.texts,
+        "persists": fields.persists,
+        "tools": [*fields.tools, *(ToolFields() for _spare in range(shown.spare_tools))],
+        "adds_tool": bool(shown.spare_tools),
+        "choices": agent_choices.choices(request.actor, fields),
+        "has_grammar": editor.base.response_format is not None and editor.base.response_format.type == "grammar",
+        "errors": shown.errors,
+        "conflict": shown.conflict,
+        "opened": editor.opened,
+        "source": editor.source,
+    }
+    return render(request, "pages/agent_editor.html", context, status=shown.status)
