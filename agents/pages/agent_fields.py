@@ -284,7 +284,7 @@ _PLACES = {"max_infer_iters", "temperature", "top_p", "top_k", "max_tokens", "re
 
 def _explained(error: ValidationError) -> dict[str, str]:
     """Return what is wrong by field: at the innermost part of the configuration that has one."""
-    errors = {}
+    errors: dict[str, str] = {}
     for mistake in error.errors(include_url=False, include_input=False, include_context=False):
         path = [str(part) for part in mistake["loc"]] or ["form"]
         place = next((part for part in reversed(path) if part in _PLACES), path[0])
