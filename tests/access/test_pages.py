@@ -66,7 +66,10 @@ DONE = {
     "turn-span": 404,  # what ran here has no spans
 }
 """The answers of pages to those let in, where it is not 200."""
-ASKED_FOR = {"log-values": "?field=model", "turn-value": "?part=input-0", "turn-read": "?part=input-0", "welcome": ""}
+ASKED_FOR = {
+    **{"log-values": "?field=model", "turn-value": "?part=input-0", "turn-read": "?part=input-0", "welcome": ""},
+    "agent-state": "?act=delete",
+}
 FREE = {"token": "no-token", "span_id": "no-span"}
 """Parameters that name nothing of anyone's."""
 POST_ONLY = {

@@ -8,6 +8,7 @@ from agents.logs.pages import bulk, exports, facet_values, logs, numbers, saved_
 from agents.pages import (
     agent_editor,
     agent_health,
+    agent_state,
     agents,
     conversations,
     dashboard,
@@ -79,6 +80,7 @@ urlpatterns: list[URLPattern] = [
     path("agents/<str:agent_id>/edit/", agent_editor.edit_agent, name="agent-edit"),
     path("agents/<str:agent_id>/numbers/", agent_health.agent_numbers, name="agent-numbers"),
     path("agents/<str:agent_id>/revisions/", revisions.agent_revisions, name="agent-revisions"),
+    path("agents/<str:agent_id>/state/", agent_state.agent_state, name="agent-state"),
     path("agents/<str:agent_id>/try/", agents.try_agent, name="agent-try"),
     path("health/", health.health_page, name="health"),
     path("docs/", docs.docs_page, name="docs"),
