@@ -140,6 +140,8 @@ ONLY = env.text("ONLY")
 """What this process does, where others do the rest: web, run or ingest; everything if it is empty."""
 if ONLY not in {"", "web", "run", "ingest"}:
     raise ImproperlyConfigured(f"ONLY={ONLY}: it is web, run or ingest, or empty")
+LIST_PRICES = env.flag("LIST_PRICES", True)
+"""Whether models without a price of their own have the public list price that ships."""
 RESUME_RUNS = env.flag("RESUME_RUNS", True)
 """Whether a turn whose process is gone goes on in another one, or at the next start; else it ends as interrupted."""
 LEASE_SECONDS = env.integer("LEASE_SECONDS", 20, low=3, high=600)

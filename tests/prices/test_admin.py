@@ -25,24 +25,24 @@ FIRST_US = 1_767_225_600_000_000
 
 
 def given(**more: str) -> dict[str, str]:
-    fields = {"model": "gpt-4.1-mini", "starts_0": "2026-01-01", "starts_1": "00:00:00", "input_price": "0.40"}
+    fields = {"model": "own-mini", "starts_0": "2026-01-01", "starts_1": "00:00:00", "input_price": "0.40"}
     return {**fields, "cached_price": "0.1", "output_price": "1.6", **more}
 
 
 def test_dollars_per_million_become_billionths_per_token(boss: Browser) -> None:
     assert boss.post(ADD, given()).status_code == 302
     price = Price.objects.get()
-    assert (price.model, to_us(price.starts_at)) == ("gpt-4.1-mini", FIRST_US)
+    assert (price.model, to_us(price.starts_at)) == ("own-mini", FIRST_US)
     assert (price.input_nano, price.cached_nano, price.output_nano) == (400, 100, 1600)
     assert "$0.400 $0.100 $1.600" in words(boss.read(LIST))
 
 
 def test_a_step_is_charged_with_it_at_once(boss: Browser, django_capture_on_commit_callbacks: Any) -> None:
     usage = Usage(input_tokens=1_000_000, output_tokens=1_000_000)
-    assert costs.cost("gpt-4.1-mini", usage, FIRST_US) == (None, None)
+    assert costs.cost("own-mini", usage, FIRST_US) == (None, None)
     with django_capture_on_commit_callbacks(execute=True):
         boss.post(ADD, given())
-    assert costs.cost("gpt-4.1-mini", usage, FIRST_US)[0] == 2_000_000_000
+    assert costs.cost("own-mini", usage, FIRST_US)[0] == 2_000_000_000
 
 
 def test_the_price_of_cached_input_may_be_left_out(boss: Browser) -> None:

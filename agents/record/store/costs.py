@@ -1,5 +1,5 @@
-"""Computes the cost of tokens by the price of a model at a time. Prices are cached, and applied once, when a step
-ends."""
+"""Computes the cost of tokens by the price of a model at a time: one that was set here, else its public list price.
+Prices are cached, and applied once, when a step ends."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from itertools import chain
 from agents.base.timestamps import to_us
 from agents.record.models.prices import Price
 from agents.record.schemas.content import Usage
+from agents.record.store import list_prices
+from agents.record.store.list_prices import ListPrice
 
 CACHE_TTL_S = 5.0
 _COLUMNS = (
@@ -40,11 +42,15 @@ class _Row:
         return model.startswith(self.model[:-1]) if self.model.endswith("*") else model == self.model
 
     def cost(self, usage: Usage) -> int:
-        cached_nano = self.input_nano if self.cached_nano is None else self.cached_nano
         reasoning_nano = self.output_nano if self.reasoning_nano is None else self.reasoning_nano
-        input_cost = (usage.input_tokens - usage.cached_tokens) * self.input_nano + usage.cached_tokens * cached_nano
-        answer_tokens = usage.output_tokens - usage.reasoning_tokens
-        return input_cost + answer_tokens * self.output_nano + usage.reasoning_tokens * reasoning_nano
+        return _cost(self, usage, reasoning_nano)
+
+
+def _cost(price: _Row | ListPrice, usage: Usage, reasoning_nano: int) -> int:
+    cached_nano = price.input_nano if price.cached_nano is None else price.cached_nano
+    input_cost = (usage.input_tokens - usage.cached_tokens) * price.input_nano + usage.cached_tokens * cached_nano
+    answer_tokens = usage.output_tokens - usage.reasoning_tokens
+    return input_cost + answer_tokens * price.output_nano + usage.reasoning_tokens * reasoning_nano
 
 
 def _rows() -> list[_Row]:
@@ -66,9 +72,10 @@ def forget() -> None:
 
 def cost(model: str, usage: Usage, at_us: int, alias: str = "") -> tuple[int | None, int | None]:
     """Return (billionths of a dollar, price id) for a model that is also called ``alias``, with its endpoint or
-    without it; (None, None) while it has no price."""
-    row = next(filter(None, (_row(name, at_us) for name in _names(model, alias))), None)
-    return (row.cost(usage), row.key) if row else (None, None)
+    without it; (None, None) while it has no price. A public list price has no id."""
+    names = _names(model, alias)
+    row = next(filter(None, (_row(name, at_us) for name in names)), None)
+    return (row.cost(usage), row.key) if row else _list_cost(names, usage, at_us)
 
 
 def late_cost(model: str, usage: Usage, at_us: int, alias: str = "") -> tuple[int | None, int | None]:
@@ -76,7 +83,14 @@ def late_cost(model: str, usage: Usage, at_us: int, alias: str = "") -> tuple[in
     names = _names(model, alias)
     rows = chain((_row(name, at_us) for name in names), (_first(name, at_us) for name in names))
     row = next(filter(None, rows), None)
-    return (row.cost(usage), row.key) if row else (None, None)
+    return (row.cost(usage), row.key) if row else _list_cost(names, usage, at_us)
+
+
+def _list_cost(names: tuple[str, ...], usage: Usage, at_us: int) -> tuple[int | None, None]:
+    """Return the cost by a public list; none where a price has ended here, on purpose."""
+    ended = any(row.starts_at <= at_us and row.names(name) for name in names for row in _rows())
+    price = None if ended else list_prices.find(names)
+    return (None if price is None else _cost(price, usage, price.output_nano), None)
 
 
 def _names(model: str, alias: str) -> tuple[str, ...]:

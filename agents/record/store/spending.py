@@ -301,4 +301,4 @@ def _state(row: Sequence[Any], spent_by_turn: Spending) -> BudgetState:
 
 def has_price(model: str, alias: str = "") -> bool:
     """Tell whether the cost of a model's tokens is known now."""
-    return costs.cost(model, Usage(), ids.now_us(), alias)[1] is not None
+    return costs.cost(model, Usage(), ids.now_us(), alias)[0] is not None
