@@ -1,8 +1,9 @@
-"""The page of prices: the prices of models over time, and the models that were used without one."""
+"""The page of prices: the models that were used without one, the prices of models over time, and public list prices."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -16,7 +17,7 @@ from agents.logs.schemas.numbers import Stats
 from agents.logs.store import numbers
 from agents.pages.periods import MetricsQuery
 from agents.prices.store import prices as pricing
-from agents.record.store import costs
+from agents.record.store import costs, list_prices
 from agents.record.store.costs import PriceEntry
 from agents.uikit import format
 from agents.uikit.access import PageRequest, page
@@ -24,6 +25,9 @@ from agents.uikit.access import PageRequest, page
 UNPRICED = MetricsQuery(pricing.UNPRICED, "step")
 MAX_MODELS = 100
 """Models without a price that the page lists."""
+
+MAX_FIND = 200
+"""Letters of a search in the list prices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,7 @@ class UnpricedModel:
 
 @page("read")
 def price_page(request: PageRequest) -> HttpResponse:
+    find = request.GET.get("find", "").strip()[:MAX_FIND]
     try:
         groups = numbers.groups(request.actor, UNPRICED.query, ["model"], MAX_MODELS)
         missing = [
@@ -52,6 +57,9 @@ def price_page(request: PageRequest) -> HttpResponse:
         "missing_total": sum(model.stats.count for model in missing),
         "missing_url": UNPRICED.url,
         "slow": slow,
+        "lists": _list_tables(find),
+        "has_lists": bool(list_prices.lists()),
+        "find": find,
         "may_price": "manage" in request.actor.actions,
         "may_edit": request.user.is_authenticated and request.user.has_perm("agents.add_price"),
     }
@@ -97,6 +105,50 @@ def _price_rows(rows: list[PriceEntry]) -> list[PriceRow]:
         )
         for row in rows
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class ListPriceRow:
+    """A list price, in dollars per million tokens as text; ``aliases`` are its model's other names."""
+
+    model: str
+    aliases: str
+    input: str
+    cached: str
+    cache_write: str
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListTable:
+    """The list prices of a provider that a search matches, with the page they are from."""
+
+    provider: str
+    url: str
+    read: date
+    via: str
+    rows: list[ListPriceRow]
+
+
+def _list_tables(find: str) -> list[ListTable]:
+    """Return the list prices by provider: all, or those whose provider or names have these letters."""
+    letters, tables = find.lower(), []
+    for prices in list_prices.lists():
+        rows = [
+            ListPriceRow(
+                row.model,
+                ", ".join(row.aliases),
+                _dollars(row.input_nano),
+                _dollars(row.cached_nano),
+                _dollars(row.cache_write_nano),
+                _dollars(row.output_nano),
+            )
+            for row in prices.prices
+            if any(letters in name for name in (prices.provider.lower(), row.model, *row.aliases))
+        ]
+        if rows:
+            tables.append(ListTable(prices.provider, prices.url, prices.read, prices.via, rows))
+    return tables
 
 
 def _dollars(nano: int | None) -> str:

@@ -70,3 +70,16 @@ def test_only_who_may_manage_prices_them(client: Client, me: Actor, make_user: C
     make_turn(me)
     assert "Nothing: the cost of every step" in words(get(client, "/prices/"))
     assert client.get("/prices/apply/").status_code == 405
+
+
+def test_it_shows_public_list_prices_with_their_source_and_finds_a_model(client: Client, me: Actor) -> None:
+    shown = part(get(client, "/prices/?find=sonnet-4-5"), 'id="lists-head"', "</section>")
+    assert [url for url, _ in links(shown)] == ["https://platform.claude.com/docs/en/about-claude/pricing"]
+    assert "claude-sonnet-4-5 $3.000 $0.300 $3.750 $15.000" in said(shown)
+    assert "read on 2026-11-28" in said(shown)
+    assert "No list has a model of that name." in words(get(client, "/prices/?find=%3Cb%3E" + "x" * 9999))
+
+
+def test_list_prices_that_are_off_say_so(client: Client, me: Actor, settings: Any) -> None:
+    settings.LIST_PRICES = False
+    assert "They are turned off by the setting LIST_PRICES." in words(get(client, "/prices/"))
