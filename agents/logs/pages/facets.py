@@ -16,6 +16,7 @@ from agents.base.tokenizer import fold
 from agents.logs.schemas.numbers import Facet
 from agents.query.chips import term_of, with_term, without_term
 from agents.query.tree import ExactValue, FieldTerm, Not, Period, Query, conjuncts, disjuncts
+from agents.query.writer import condition_text
 from agents.uikit.elements import status_label, type_label
 from agents.uikit.sources import source_label
 
@@ -43,6 +44,12 @@ PERIODS = {
     "yesterday": gettext_noop("yesterday"),
 }
 """Lengths of time that are offered, as a query writes them."""
+AMOUNTS = {
+    "duration": (gettext_noop("Duration"), "1s"),
+    "tokens": (gettext_noop("Tokens"), "1k"),
+    "cost": (gettext_noop("Cost"), "$0.01"),
+}
+"""Fields that have a lower and an upper bound: their title and an example."""
 _LABELS: Mapping[str, Callable[[str], str]] = {"status": status_label, "type": type_label, "source": source_label}
 
 
@@ -60,14 +67,25 @@ class FacetLink:
 
 
 @dataclass(frozen=True, slots=True)
+class AmountBounds:
+    """The bounds of an amount as the query has them, empty where it has none, and an example of how one is written."""
+
+    low: str
+    high: str
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
 class FacetMenu:
-    """A facet: the values that are seen, and ``more`` to unfold. ``rest`` counts those that were not read."""
+    """A facet: the values that are seen, and ``more`` to unfold. ``rest`` counts those that were not read. One of an
+    amount has ``bounds`` instead of values."""
 
     name: str
     title: str
     values: tuple[FacetLink, ...]
     more: tuple[FacetLink, ...] = ()
     rest: int = 0
+    bounds: AmountBounds | None = None
 
 
 Choice = tuple[str, str, int]
@@ -84,7 +102,19 @@ def facets(query: Query, counted: Sequence[Facet], link: Link) -> list[FacetMenu
         facet = by_field.get(field)
         if values := _values(builder, field, choices_of(facet) if facet else ()):
             menus.append(_menu(field, values, facet.more if facet else 0))
-    return menus
+    return [*menus, *_amounts(query)]
+
+
+def _amounts(query: Query) -> Iterator[FacetMenu]:
+    conditions = [condition_text(node) for node in conjuncts(query.tree)]
+    for field, (title, example) in AMOUNTS.items():
+        bounds = [_bound(conditions, f"{field}:{operator}") for operator in (">=", "<")]
+        yield FacetMenu(field, gettext(title), (), bounds=AmountBounds(*bounds, example))
+
+
+def _bound(conditions: Sequence[str], start: str) -> str:
+    values = (text.removeprefix(start) for text in conditions if text.startswith(start))
+    return next((value for value in values if not value.startswith("=")), "")
 
 
 def choices_of(facet: Facet) -> list[Choice]:
