@@ -25,11 +25,14 @@ from agents.base.errors import AgentsError, InvalidRequest
 from agents.openai_agents.runner.sessions import messages_of
 from agents.openai_agents.schemas.sessions import UserInput
 from agents.record.schemas.content import text_of
+from agents.record.store import agents
 from agents.uikit import forms
 from agents.uikit.access import PageRequest, page
 from agents.uikit.links import at
 
 PAGE_SIZE = 50
+MAX_CHOICES = 200
+"""Agents that are offered in a list; where there are more, the id is typed."""
 _FIELDS = {
     "name": gettext_noop("A name of at most 200 characters is required."),
     "expression": gettext_noop("Five fields are required: minute, hour, day of the month, month, day of the week."),
@@ -75,10 +78,17 @@ def _list(request: PageRequest, *, error: AgentsError | None = None, status: int
         "has_times": True,
         "error": error,
         "form": _form_of(request) if error else empty,
+        "agents": _agents(request),
         "shows_owner": request.actor.is_admin,
         "may_manage": "manage" in request.actor.actions,
     }
     return render(request, "automations/automations.html", context, status=status)
+
+
+def _agents(request: PageRequest) -> list[tuple[str, str]]:
+    """Return (name, public id) of the agents to choose from; none where they are too many for a list."""
+    choices = agents.runnable(request.actor)
+    return choices if len(choices) <= MAX_CHOICES else []
 
 
 @page("read")

@@ -12,7 +12,7 @@ from agents.loop.current_service import service
 from agents.loop.extensions import extensions
 from agents.loop.provider_set import Providers
 from agents.loop.tool_groups import group_name
-from agents.pages.agent_fields import AgentFields
+from agents.pages.agent_fields import ConfigFields
 from agents.record.schemas.agents import AgentConfig
 from agents.record.store import agents
 
@@ -31,20 +31,20 @@ class ToolChoice:
 
 @dataclass(frozen=True, slots=True)
 class GroupChoice:
-    """A group of tools. ``note`` says why its server cannot be asked; one that is not ``known`` is kept all the
+    """A group of tools. ``note`` says why its server cannot be asked; one that is not ``is_offered`` is kept all the
     same while it is checked."""
 
     name: str
     tools: Sequence[ToolChoice]
     checked: bool
     note: str = ""
-    known: bool = True
+    is_offered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ShieldChoice:
     name: str
-    known: bool
+    is_offered: bool
     input: bool
     output: bool
 
@@ -58,7 +58,7 @@ class Choices:
     shields: Sequence[ShieldChoice]
 
 
-def choices(actor: Actor, fields: AgentFields) -> Choices:
+def choices(actor: Actor, fields: ConfigFields) -> Choices:
     """Return what an actor may choose from, with what the fields have."""
     providers = _providers()
     models = {BUILT_IN, *agents.models(actor), fields.texts["model"]} - {""}
@@ -75,25 +75,27 @@ def _providers() -> Providers | None:
         return None
 
 
-def _groups(providers: Providers | None, actor: Actor, fields: AgentFields) -> list[GroupChoice]:
+def _groups(providers: Providers | None, actor: Actor, fields: ConfigFields) -> list[GroupChoice]:
     chosen = fields.chosen["toolgroups"]
     listed = toolset.listing(providers, actor, "manage") if providers else []
-    whole = [*providers.retrievers, *extensions.groups_by_args] if providers else []
+    argued = [*providers.retrievers, *extensions.groups_by_args] if providers else []
     tools = {group.name: [tool.definition for tool in group.tools] for group in listed}
     notes = {group.name: group.note for group in listed}
-    names = dict.fromkeys([*tools, *whole, *(name.partition("/")[0] for name in chosen)])
-    found = []
+    names = dict.fromkeys([*tools, *argued, *(name.partition("/")[0] for name in chosen)])
+    rows_of_groups = []
     for name in names:
-        each = {tool.name: tool.description or "" for tool in tools.get(name, ())}
-        gone = [item.partition("/")[2] for item in chosen if item.startswith(f"{name}/")]
-        each |= {tool: "" for tool in gone if tool not in each}
-        rows = [ToolChoice(f"{name}/{tool}", tool, text, f"{name}/{tool}" in chosen) for tool, text in each.items()]
-        known = providers is None or name in tools or name in whole
-        found.append(GroupChoice(name, rows, name in chosen, notes.get(name, ""), known))
-    return found
+        descriptions = {tool.name: tool.description or "" for tool in tools.get(name, ())}
+        missing = [item.partition("/")[2] for item in chosen if item.startswith(f"{name}/")]
+        descriptions |= {tool: "" for tool in missing if tool not in descriptions}
+        rows = [
+            ToolChoice(f"{name}/{tool}", tool, text, f"{name}/{tool}" in chosen) for tool, text in descriptions.items()
+        ]
+        is_offered = providers is None or name in tools or name in argued
+        rows_of_groups.append(GroupChoice(name, rows, name in chosen, notes.get(name, ""), is_offered))
+    return rows_of_groups
 
 
-def _shields(providers: Providers | None, actor: Actor, fields: AgentFields) -> list[ShieldChoice]:
+def _shields(providers: Providers | None, actor: Actor, fields: ConfigFields) -> list[ShieldChoice]:
     on_input, on_output = fields.chosen["input_shields"], fields.chosen["output_shields"]
     listed = extensions.list_shields(providers, actor, "manage") if providers else ()
     names = dict.fromkeys([*listed, *on_input, *on_output])
@@ -113,8 +115,8 @@ def wrong_names(actor: Actor, config: AgentConfig, base: AgentConfig) -> dict[st
     answering = {group.name for group in groups if group.tools} | {*providers.retrievers, *extensions.groups_by_args}
     shields = set(extensions.list_shields(providers, actor, "manage"))
     choice = config.tool_config and config.tool_config.tool_choice
-    is_kept = base.tool_config is not None and choice == base.tool_config.tool_choice
-    asked = config.model_copy(
+    is_unchanged = base.tool_config is not None and choice == base.tool_config.tool_choice
+    checked = config.model_copy(
         update={
             "toolgroups": [
                 group
@@ -127,12 +129,12 @@ def wrong_names(actor: Actor, config: AgentConfig, base: AgentConfig) -> dict[st
             "output_shields": [
                 name for name in config.output_shields if name in shields or name not in base.output_shields
             ],
-            "tool_config": None if is_kept else config.tool_config,
+            "tool_config": None if is_unchanged else config.tool_config,
             "openai": None,  # it has no field here: it is as it was
         }
     )
     try:
-        prepare.check_config(providers, actor, asked)
+        prepare.check_config(providers, actor, checked)
     except InvalidRequest as error:
         return {error.param or "form": error.message}
     return {}

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from agents.base.access import Actor
 from agents.base.errors import Conflict, NotFound
 from agents.pages import agent_choices, agent_fields
-from agents.pages.agent_fields import AgentFields, Draft, ToolFields
+from agents.pages.agent_fields import ConfigFields, Draft, ToolFields
 from agents.pages.revisions import changes
 from agents.record.schemas.agents import AgentConfig
 from agents.record.store import agents
@@ -96,27 +96,27 @@ def _revision_config(actor: Actor, record: AgentRecord, number: str) -> AgentCon
 
 
 def _posted(request: PageRequest, editor: Editor) -> HttpResponse:
-    shown = agent_fields.of_config(editor.base)
+    before = agent_fields.of_config(editor.base)
     if editor.record is None:
-        shown.texts["model"] = ""  # a form that names none is not meant to have the one that is offered first
-    fields = agent_fields.of_post(request.POST, shown)
+        before.texts["model"] = ""  # a form that names none is not meant to have the one that is offered first
+    fields = agent_fields.of_post(request.POST, before)
     if request.POST.get("action") == "add-tool":
         return _form(request, editor, fields, Shown(spare_tools=1))
-    made = _checked(request.actor, fields, editor.base)
-    if made.config is None:
-        return _form(request, editor, fields, Shown(made.errors, status=400))
-    return _saved(request, editor, fields, made.config)
+    result = _checked(request.actor, fields, editor.base)
+    if result.config is None:
+        return _form(request, editor, fields, Shown(result.errors, status=400))
+    return _saved(request, editor, fields, result.config)
 
 
-def _checked(actor: Actor, fields: AgentFields, base: AgentConfig) -> Draft:
-    made = agent_fields.draft(fields, base)
-    if made.config is not None:
-        wrong = agent_choices.wrong_names(actor, made.config, base)
-        return Draft(None, wrong) if wrong else made
-    return made
+def _checked(actor: Actor, fields: ConfigFields, base: AgentConfig) -> Draft:
+    result = agent_fields.draft(fields, base)
+    if result.config is not None:
+        wrong = agent_choices.wrong_names(actor, result.config, base)
+        return Draft(None, wrong) if wrong else result
+    return result
 
 
-def _saved(request: PageRequest, editor: Editor, fields: AgentFields, config: AgentConfig) -> HttpResponse:
+def _saved(request: PageRequest, editor: Editor, fields: ConfigFields, config: AgentConfig) -> HttpResponse:
     record = editor.record
     if record is None:
         key = agents.create(request.actor, config)
@@ -132,19 +132,19 @@ def _saved(request: PageRequest, editor: Editor, fields: AgentFields, config: Ag
     return redirect("agent-revisions", record.public_id)
 
 
-def _changed_meanwhile(request: PageRequest, editor: Editor, fields: AgentFields) -> HttpResponse:
+def _changed_meanwhile(request: PageRequest, editor: Editor, fields: ConfigFields) -> HttpResponse:
     """Render the form again with what its reader wrote, what the other one changed, and the newer revision, so that
     it can be saved on top of that."""
     key = editor.record.key if editor.record else 0
     record = agents.get(request.actor, key, "manage")
     revisions = {revision.number: revision for revision in agents.revisions(request.actor, key)}
     before = revisions.get(editor.opened or 0)
-    made = list(changes(before.config, record.config)) if before else []
+    differences = list(changes(before.config, record.config)) if before else []
     newer = Editor(editor.base, record, record.revision_number, editor.source)
-    return _form(request, newer, fields, Shown(conflict=made, status=409))
+    return _form(request, newer, fields, Shown(conflict=differences, status=409))
 
 
-def _form(request: PageRequest, editor: Editor, fields: AgentFields, shown: Shown | None = None) -> HttpResponse:
+def _form(request: PageRequest, editor: Editor, fields: ConfigFields, shown: Shown | None = None) -> HttpResponse:
     shown, record = shown or Shown(), editor.record
     context = {
         "agent": record,

@@ -41,7 +41,7 @@ class ToolFields:
 
 
 @dataclass(slots=True)
-class AgentFields:
+class ConfigFields:
     """What stands in the form: texts by their names, chosen names by their list, client tools, ``persists``."""
 
     texts: dict[str, str]
@@ -61,7 +61,7 @@ class Draft:
 # ------------------------------------------------------------------------------------------------ shown
 
 
-def of_config(config: AgentConfig) -> AgentFields:
+def of_config(config: AgentConfig) -> ConfigFields:
     """Return the fields that show a configuration."""
     texts = {
         "name": config.name or "",
@@ -79,7 +79,7 @@ def of_config(config: AgentConfig) -> AgentFields:
         "input_shields": list(config.input_shields),
         "output_shields": list(config.output_shields),
     }
-    return AgentFields(texts, chosen, [_tool_fields(tool) for tool in config.client_tools], bool(_persists(config)))
+    return ConfigFields(texts, chosen, [_tool_fields(tool) for tool in config.client_tools], bool(_persists(config)))
 
 
 def _persists(config: AgentConfig) -> bool:
@@ -117,7 +117,7 @@ def _json_text(value: JSON) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
-def of_post(post: QueryDict, shown: AgentFields) -> AgentFields:
+def of_post(post: QueryDict, shown: ConfigFields) -> ConfigFields:
     """Return the fields as they were sent. What a shorter form does not have is as it was ``shown``; where it is
     ``complete``, boxes that are not sent are not checked."""
     texts = {name: _text(post.get(name, value)) for name, value in shown.texts.items()}
@@ -125,9 +125,9 @@ def of_post(post: QueryDict, shown: AgentFields) -> AgentFields:
     if texts["other_model"]:
         texts["model"], texts["other_model"] = texts["other_model"], ""
     if "complete" not in post:
-        return AgentFields(texts, shown.chosen, shown.tools, shown.persists)
+        return ConfigFields(texts, shown.chosen, shown.tools, shown.persists)
     chosen = {name: list(dict.fromkeys(map(_text, post.getlist(name)))) for name in _LISTS}
-    return AgentFields(texts, chosen, _sent_tools(post), "persists" in post)
+    return ConfigFields(texts, chosen, _sent_tools(post), "persists" in post)
 
 
 def _text(value: str) -> str:
@@ -138,24 +138,24 @@ def _text(value: str) -> str:
 def _sent_tools(post: QueryDict) -> list[ToolFields]:
     columns = [list(map(_text, post.getlist(f"tool_{name}"))) for name in ("name", "description", "schema", "was")]
     removed = set(post.getlist("tool_remove"))
-    rows = [ToolFields(name.strip(), *rest) for name, *rest in zip(*columns, strict=False)]
+    rows = [ToolFields(name.strip(), *texts) for name, *texts in zip(*columns, strict=False)]
     return [row for number, row in enumerate(rows) if str(number) not in removed and not row.is_empty]
 
 
-# ------------------------------------------------------------------------------------------------- made
+# ------------------------------------------------------------------------------------------------- drafts
 
 
-def draft(fields: AgentFields, base: AgentConfig) -> Draft:
+def draft(fields: ConfigFields, base: AgentConfig) -> Draft:
     """Return the configuration that the fields make of ``base``; what they do not show is as it is there."""
-    made, texts = Draft(), fields.texts
+    result, texts = Draft(), fields.texts
     for name in ("name", "model"):
         if len(texts[name]) > MAX_NAME:
-            made.errors[name] = _("At most %(most)s characters; it has %(length)s.") % {
+            result.errors[name] = _("At most %(most)s characters; it has %(length)s.") % {
                 "most": MAX_NAME,
                 "length": len(texts[name]),
             }
     if not texts["model"]:
-        made.errors["model"] = _("Choose a model.")
+        result.errors["model"] = _("Choose a model.")
     values: JSON = {
         **base.model_dump(mode="json"),
         "name": texts["name"] or None,
@@ -164,20 +164,20 @@ def draft(fields: AgentFields, base: AgentConfig) -> Draft:
         "toolgroups": _groups(fields.chosen["toolgroups"], base.toolgroups),
         "input_shields": fields.chosen["input_shields"],
         "output_shields": fields.chosen["output_shields"],
-        "client_tools": _client_tools(fields.tools, base.client_tools, made.errors),
-        "sampling_params": _sampling(texts, base.sampling_params, made.errors),
-        "response_format": _response_format(texts["response_schema"], base, made.errors),
-        "max_infer_iters": _number(texts, "max_infer_iters", made.errors, whole=True) or 10,
+        "client_tools": _client_tools(fields.tools, base.client_tools, result.errors),
+        "sampling_params": _sampling(texts, base.sampling_params, result.errors),
+        "response_format": _response_format(texts["response_schema"], base, result.errors),
+        "max_infer_iters": _number(texts, "max_infer_iters", result.errors, whole=True) or 10,
         "enable_session_persistence": fields.persists,
         "resume_runs": RESUMES.get(texts["resume_runs"]),
         **_tool_choice(texts["tool_choice"] or "auto", base),
     }
-    if not made.errors:
+    if not result.errors:
         try:
-            made.config = AgentConfig.model_validate(values)
+            result.config = AgentConfig.model_validate(values)
         except ValidationError as error:
-            made.errors.update(_explained(error))
-    return made
+            result.errors.update(_explained(error))
+    return result
 
 
 def _unless_same(text: str, stored: str) -> str:
@@ -188,8 +188,8 @@ def _groups(chosen: Sequence[str], stored: Sequence[AgentToolGroup]) -> list[Any
     """Return the chosen groups, those that were stored as they were and in their order. One that is taken as a whole
     has all its tools, so that they are not named again."""
     by_name, args = {group_name(group): group for group in stored}, group_args(stored)
-    whole = {name for name in chosen if "/" not in name}
-    wanted = [name for name in chosen if "/" not in name or name.partition("/")[0] not in whole]
+    entire = {name for name in chosen if "/" not in name}
+    wanted = [name for name in chosen if "/" not in name or name.partition("/")[0] not in entire]
     ordered = [*(name for name in by_name if name in wanted), *(name for name in wanted if name not in by_name)]
     groups = [by_name.get(name) or _new_group(name, args.get(name.partition("/")[0], {})) for name in ordered]
     return [group if isinstance(group, str) else group.model_dump() for group in groups]
@@ -207,7 +207,7 @@ def _tool_choice(choice: str, base: AgentConfig) -> JSON:
 
 def _client_tools(tools: Sequence[ToolFields], stored: Sequence[ToolDef], errors: dict[str, str]) -> list[JSON]:
     by_name = {tool.name: tool.model_dump(mode="json") for tool in stored}
-    made, names = [], set()
+    result, names = [], set()
     for number, tool in enumerate(tools):
         if not tool.name or len(tool.name) > 200:
             errors[f"tool-{number}-name"] = _("A name of 1 to 200 characters is needed.")
@@ -217,8 +217,8 @@ def _client_tools(tools: Sequence[ToolFields], stored: Sequence[ToolDef], errors
         before = by_name.get(tool.was, {})
         schema = _schema(tool.schema, f"tool-{number}-schema", errors)
         description = _unless_same(tool.description, before.get("description") or "") or None
-        made.append({**before, "name": tool.name, "description": description, "input_schema": schema})
-    return made
+        result.append({**before, "name": tool.name, "description": description, "input_schema": schema})
+    return result
 
 
 def _schema(text: str, name: str, errors: dict[str, str]) -> JSON | None:
@@ -287,6 +287,6 @@ def _explained(error: ValidationError) -> dict[str, str]:
     errors: dict[str, str] = {}
     for mistake in error.errors(include_url=False, include_input=False, include_context=False):
         path = [str(part) for part in mistake["loc"]] or ["form"]
-        place = next((part for part in reversed(path) if part in _PLACES), path[0])
-        errors.setdefault(place, f"{mistake['msg']}.")
+        part_name = next((part for part in reversed(path) if part in _PLACES), path[0])
+        errors.setdefault(part_name, f"{mistake['msg']}.")
     return errors

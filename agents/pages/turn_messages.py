@@ -39,7 +39,7 @@ def message_page(body: bytes, start: int | None = None, count: int = PAGE_MESSAG
         raw = msgspec.json.decode(body, type=list[msgspec.Raw])
         last = max(len(raw) - count, 0)
         first = last if start is None else min(start, last)
-        some = raw[first : first + count]
-        return TurnMessages(first, len(raw), tuple(msgspec.json.decode(item, type=StoredMessage) for item in some))
+        listed = raw[first : first + count]
+        return TurnMessages(first, len(raw), tuple(msgspec.json.decode(item, type=StoredMessage) for item in listed))
     except (msgspec.MsgspecError, RecursionError):
         return NO_MESSAGES

@@ -152,12 +152,6 @@ def within(query: Query, term: FieldTerm) -> Query:
     return query_of(all_of((*conjuncts(query.tree), term)), query.level)
 
 
-def without_field(query: Query, field: str) -> Query:
-    """Remove every condition that must hold of this field."""
-    nodes = [node for node in conjuncts(query.tree) if not (isinstance(node, FieldTerm) and node.field == field)]
-    return query_of(all_of(nodes), query.level)
-
-
 def without_term(query: Query, term: FieldTerm) -> Query:
     """Remove this value from the query, whether it was chosen or excluded."""
     return query_of(all_of(_without_value(conjuncts(query.tree), term)), query.level)

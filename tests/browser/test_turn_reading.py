@@ -100,7 +100,7 @@ def test_it_needs_no_script(open_page: Open, long_turn: str) -> None:
     page = open_page(f"{long_turn}?view=timeline", **DESK, java_script_enabled=False)
     page.get_by_role("link", name="zoom in").click()
     expect(page.locator(".timeline")).to_contain_text("in this time")
-    page.get_by_role("link", name="Reader").click()
+    page.get_by_role("link", name="Reader R").click()
     page.get_by_label("Search in this turn").fill("kettle")
     page.get_by_role("button", name="Search").click()
     expect(page.locator("mark").first).to_have_text("kettle")

@@ -155,8 +155,8 @@ def test_it_says_who_changed_what_and_when(client: Client, me: Actor, admin: Act
     rows = [said(row) for row in part(page, "<tbody>", "</tbody>").split("<tr>")[1:]]
     assert [row.split(" ")[0] for row in rows] == ["3", "2", "1"]
     assert rows[0].endswith("root tools of the server")
-    assert rows[1].endswith("root instructions")
-    assert rows[2].endswith("as created")
+    assert rows[1].endswith("root instructions Restore…")
+    assert rows[2].endswith("as created Restore…")
     assert "now" in rows[0]
 
 

@@ -115,10 +115,10 @@ def test_a_list_is_imported_as_text_or_file(boss: Browser) -> None:
     boss.read(f"{LIST}import/")
     text = '[{"model": "a", "input": 1, "output": 2}, {"model": "b", "input": "0.1", "output": 2, "cached": 0}]'
     answer = boss.post(f"{LIST}import/", {"text": text}, follow=True)
-    assert "2 prices added, 0 were known." in words(answer.content.decode())
+    assert "2 prices added, 0 were already known." in words(answer.content.decode())
     file = SimpleUploadedFile("prices.json", text.encode(), "application/json")
     answer = boss.post(f"{LIST}import/", {"file": file}, follow=True)
-    assert "0 prices added, 2 were known." in words(answer.content.decode())
+    assert "0 prices added, 2 were already known." in words(answer.content.decode())
     assert Price.objects.get(model="b").cached_nano == 0
 
 

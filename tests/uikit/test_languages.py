@@ -179,6 +179,8 @@ NO_WORDS = re.compile(
     | local | agents | native | llama-3\.3-70b | scripted/fast | auto | greedy | top_[pk] | temperature
     | Help\.                                    # an agent's instructions
     | read | run | ingest | manage              # words of the wire
+    | OpenAI | Anthropic | Google | Mistral | DeepSeek | xAI | Groq | Together  # providers
+    | [a-z][\w./-]*[-/\d][\w./-]*(,\ [\w./-]+)*  # names of models
     | UTC | CSV | JSONL | Parquet | curl | Python | p\d\d  # names
     | [\w ]+\.jsonl? | (turn|step)\.\w+ | delta\ text
     | \d\d\ Nov\..* | \d+\.\ Nov\..*            # days, and what a chart says of them

@@ -108,8 +108,8 @@ def facets(query: Query, counted: Sequence[Facet], link: Link) -> list[FacetMenu
 def _amounts(query: Query) -> Iterator[FacetMenu]:
     conditions = [condition_text(node) for node in conjuncts(query.tree)]
     for field, (title, example) in AMOUNTS.items():
-        bounds = [_bound(conditions, f"{field}:{operator}") for operator in (">=", "<")]
-        yield FacetMenu(field, gettext(title), (), bounds=AmountBounds(*bounds, example))
+        low, high = (_bound(conditions, f"{field}:{operator}") for operator in (">=", "<"))
+        yield FacetMenu(field, gettext(title), (), bounds=AmountBounds(low, high, example))
 
 
 def _bound(conditions: Sequence[str], start: str) -> str:

@@ -157,13 +157,13 @@ def _with_bounds(request: PageRequest, query: Query) -> str | None:
             continue
         low, high = ("".join(request.GET.get(f"{field}-{end}", "").split())[:MAX_BOUND] for end in ("from", "to"))
         bounds = [text for text, value in ((f">={low}", low), (f"<{high}", high)) if value]
-        kept = chips.without_field(query, field)
+        narrowed = chips.without_field(query, field)
         try:
             for bound in bounds:
-                kept = chips.within(kept, chips.term_of(field, bound))
+                narrowed = chips.within(narrowed, chips.term_of(field, bound))
         except QuerySyntax:
-            return " ".join(filter(None, (kept.text, *(f"{field}:{bound}" for bound in bounds))))
-        return kept.text
+            return " ".join(filter(None, (narrowed.text, *(f"{field}:{bound}" for bound in bounds))))
+        return narrowed.text
     return None
 
 
