@@ -25,6 +25,9 @@ def turn_side_panel(request: PageRequest, turn_id: str) -> HttpResponse:
     context = {
         **_links(request, turn_data),
         "turn_id": turn_id,
+        "can_run": "run" in request.actor.actions and turn_data.about is None,
+        "is_final": turn_data.is_final,
+        "fork_url": turns.fork_url(turn_data),
         "row": turn_data.row,
         "title": turns.title(turn_data.row),
         "facts": fragments.turn_facts(turn_data.turn, turn_data.row, turn_data.marks, turn_data.calls),

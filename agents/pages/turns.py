@@ -90,6 +90,7 @@ def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
         "turn_url": f"{base_url(request)}/turns/{turn_id}/",
         "commands": _code_samples(request, turn_data),
         "caller": called_turns.caller_of(request.actor, turn_data.turn.key),
+        "fork_url": fork_url(turn_data),
         "lineage": hooks.lineage(request.actor, turn_data.turn.key),
         "say_url": at(f"/turns/{turn_id}/say/") if target.agent is None else "",
     }
@@ -176,6 +177,13 @@ def _input_messages(page: TurnPageData, inputs: Mapping[int, Sequence[ItemSnapsh
     numbered = enumerate(zip(shown.messages, roles, strict=True), start=shown.first)
     messages = [fragments.turn_message(message, str(index), url, role) for index, (message, role) in numbered]
     return messages or ([fragments.hidden_message()] if page.about and page.about.is_hidden else [])
+
+
+def fork_url(page: TurnPageData) -> str:
+    """Where the turn is forked from the first step of the page; empty while it runs, and of one from elsewhere."""
+    steps = () if page.about is not None or page.row.status in turn_summary.LIVE else page.steps
+    step = next((step for step in steps if not step.foreign), None)
+    return hooks.fork_url(page.turn, step) if step else ""
 
 
 @dataclass(frozen=True, slots=True)

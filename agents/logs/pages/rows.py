@@ -18,6 +18,7 @@ from agents.logs.pages.row_snippets import RowSnippet
 from agents.logs.pages.step_sparkline import StepSparkline
 from agents.logs.schemas.rows import ResponseRow, SessionRow, StepRow, TurnRow
 from agents.query.tree import Level, Query
+from agents.record.store import forks
 from agents.responses.wire import citations
 from agents.uikit import format, highlight
 from agents.uikit.highlight import Phrase, SearchPhrases, TextPart
@@ -39,6 +40,9 @@ def rows(level: Level, level_rows: Sequence[Any], query: Query | None = None) ->
     searched, view, carried = highlight.search_phrases(query), _VIEWS[level], _carried(level, query)
     snippets = row_snippets.of_rows(level, level_rows, query)
     views = [view(row, searched, carried) for row in level_rows]
+    if level == "turn":
+        forked = forks.among([row.id for row in level_rows])
+        views = [replace(view, is_fork=view.row.id in forked) for view in views] if forked else views
     return [
         _draw(level, replace(view, last=snippets[view.row.id].parts, snippet=snippets[view.row.id]))
         if view.row.id in snippets
@@ -89,6 +93,7 @@ class RowView:
     snippet: RowSnippet | None = None
     strip: StepSparkline | None = None
     metadata: Sequence[tuple[str, str]] = ()
+    is_fork: bool = False
 
 
 def _draw(level: Level, view: RowView) -> str:

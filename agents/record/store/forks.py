@@ -6,6 +6,7 @@ see it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from django.db.models import Q
@@ -55,6 +56,12 @@ def position_of(turn: int) -> ForkPosition:
         raise InvalidRequest("The turn was deleted just now.", code="turn_deleted")
     fork = _FORK.first(turn)
     return ForkPosition(row[0], first[0], fork[0] if fork else first[1])
+
+
+def among(turns: Iterable[int]) -> set[int]:
+    """Return those of these turns that are forks."""
+    rows = Fork.objects.unscoped("whether turns that were read are forks").filter(turn_id__in=turns)
+    return set(rows.values_list("turn_id", flat=True))
 
 
 def add(turn: int, session: int, new: NewFork) -> None:

@@ -51,6 +51,9 @@ def form_of(text: str) -> dict[str, str]:
     return {**fields, "strategy": strategy[1] if strategy else "", "tools": "recorded"}
 
 
+FORK_BUTTON = r'class="button[^"]*" href="([^"]+)">Fork</a>'
+
+
 def fork(turn: str, step: int, **changed: str) -> Any:
     url = f"/turns/{turn}/fork/?step={step}"
     return Client().post(url, {**form_of(page(url)), **changed})
@@ -61,6 +64,20 @@ def test_each_step_leads_to_its_fork(turn: str) -> None:
     assert len(links) == 3
     for link in links:
         assert "Fork from step" in page(link)
+
+
+def test_the_head_of_a_turn_leads_to_its_fork(turn: str, stage: Stage) -> None:
+    for path in (f"/turns/{turn}/", f"/turns/{turn}/peek/"):
+        [link] = re.findall(FORK_BUTTON, page(path))
+        assert "Fork from step 1" in page(link)
+    running = make_turn(stage.actor, "say Hello.", upto=2)
+    assert re.findall(FORK_BUTTON, page(f"/turns/{running.public_id}/")) == []
+
+
+def test_rows_say_which_turns_are_forks(turn: str) -> None:
+    assert "fork ·" not in page("/logs/")
+    fork(turn, 2)
+    assert page("/logs/").count("fork ·") == 1
 
 
 def test_nothing_changed_is_nothing_changed(turn: str, stage: Stage) -> None:

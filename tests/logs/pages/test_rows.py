@@ -139,9 +139,9 @@ def test_a_turn_is_looked_at_beside_its_list(client: Client, me: Actor) -> None:
 def test_the_panel_leads_on_with_the_query_of_its_list(client: Client, me: Actor) -> None:
     turn = make_turn(me, "say Of pears.")
     [peek_url] = re.findall(r'data-peek="([^"]+)"', page(client, "/logs/", q="pears"))
-    hrefs = [
-        link["href"] for link in elements(page(client, unescape(peek_url)), "a") if "button" in link.get("class", "")
-    ]
+    buttons = [link for link in elements(page(client, unescape(peek_url)), "a") if "button" in link.get("class", "")]
+    *hrefs, fork_url = [link["href"] for link in buttons]
+    assert fork_url.startswith(f"/turns/{turn.public_id}/fork/?step=")
     assert [parse_qs(urlsplit(href).query) for href in hrefs] == [
         {"q": ["pears"], "find": ["pears"], **view} for view in ({}, {"view": ["timeline"]}, {"view": ["raw"]})
     ]
