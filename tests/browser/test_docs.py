@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -16,6 +17,21 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 Open = Callable[..., Page]
 
 
+PATIENCE_MS = 60_000
+"""How long the library draws all operations, on a slow machine."""
+
+
+def documentation(open_page: Open, **options: Any) -> Page:
+    page = open_page("/docs/", **options)
+    page.set_default_timeout(PATIENCE_MS)
+    return drawn(page)
+
+
+def drawn(page: Page) -> Page:
+    expect(page.locator(".opblock-tag").first).to_be_visible(timeout=PATIENCE_MS)
+    return page
+
+
 def operation(page: Page, tag: str, name: str) -> None:
     """Opens it to be tried."""
     page.locator(f"#operations-tag-{tag} button").first.click()
@@ -26,7 +42,7 @@ def operation(page: Page, tag: str, name: str) -> None:
 def test_every_operation_is_there(open_page: Open, caller: Caller) -> None:
     paths = caller.get("/v1/openapi.json").json["paths"]
     expected = Counter(one["tags"][0] for methods in paths.values() for one in methods.values())
-    page = open_page("/docs/")
+    page = documentation(open_page)
     expect(page.locator(".opblock-tag")).to_have_count(len(expected))
     for tag, count in expected.items():
         opener = page.locator(f"#operations-tag-{tag} button").first
@@ -36,7 +52,7 @@ def test_every_operation_is_there(open_page: Open, caller: Caller) -> None:
 
 
 def test_an_operation_is_tried(open_page: Open, caller: Caller) -> None:
-    page = open_page("/docs/")
+    page = documentation(open_page)
     operation(page, "version", "version")
     page.get_by_role("button", name="Execute").click()
     expect(page.locator(".live-responses-table .response-col_status").last).to_contain_text("200")
@@ -52,6 +68,8 @@ def test_a_key_goes_to_this_server_and_is_kept_nowhere(open_page: Open) -> None:
 
     page.route("**/docs/", need_key)
     page.goto(page.url.replace("/agents/", "/docs/"))
+    page.set_default_timeout(PATIENCE_MS)
+    drawn(page)
     page.get_by_role("button", name="Authorize").click()
     dialog = page.locator(".dialog-ux")
     dialog.get_by_role("textbox").fill("none")
@@ -73,15 +91,13 @@ def test_a_key_goes_to_this_server_and_is_kept_nowhere(open_page: Open) -> None:
 def test_axe_has_nothing_against_it(open_page: Open, look: str) -> None:
     """Except for the library's own markup: a second main region, and, in open operations, nested buttons and fields
     without labels."""
-    page = open_page("/docs/", **LOOKS[look])
-    expect(page.locator(".opblock-tag").first).to_be_visible()
+    page = documentation(open_page, **LOOKS[look])
     assert [each for each in found(page) if not each.startswith("landmark-")] == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_follows_the_theme(open_page: Open, scheme: str) -> None:
-    page = open_page("/docs/", color_scheme=scheme, viewport={"width": 390, "height": 844})
-    expect(page.locator(".opblock-tag").first).to_be_visible()
+    page = documentation(open_page, color_scheme=scheme, viewport={"width": 390, "height": 844})
     paper = "getComputedStyle(document.documentElement).backgroundColor"
     assert page.evaluate(paper) == {"light": "rgb(252, 252, 250)", "dark": "rgb(21, 23, 26)"}[scheme]
     operation(page, "agents", "create_turn")

@@ -96,7 +96,7 @@ def test_a_call_is_approved_with_other_arguments_or_refused(open_page: Open, cal
     refund.get_by_label("Approve").check()
     refund.get_by_label("order").fill("8")
     close.get_by_label("Refuse").check()
-    close.get_by_label("Why not").fill("It is open.")
+    close.get_by_label("Reason").fill("It is open.")
     page.get_by_role("button", name="Send").locator("visible=true").first.click()
 
     is_over(page)
@@ -114,14 +114,14 @@ def test_a_call_is_approved_in_the_inbox_while_others_watch(open_page: Open, cal
     badge = watching.locator(".rail-count")
     before = int(badge.inner_text())
     watching.locator(f"[data-waits='{other}']").get_by_label("Refuse").check()
-    watching.locator(f"[data-waits='{other}']").get_by_label("Why not").fill("Half a rea")
+    watching.locator(f"[data-waits='{other}']").get_by_label("Reason").fill("Half a rea")
     page.locator(f"[data-waits='{turn}']").get_by_role("button", name="Approve").click()
 
     for each in (watching, page):
         expect(each.locator("[data-waits]")).to_have_count(1)
     expect(badge).to_have_text(str(before - 1))
     assert page.url.endswith(path)
-    assert watching.get_by_label("Why not").input_value() == "Half a rea"
+    assert watching.get_by_label("Reason").input_value() == "Half a rea"
     third = talk.aside().say(script('call approve_refund {"order": "9"}')).json["turn_id"]
     expect(watching.locator(f"[data-waits='{third}']")).to_contain_text("approve_refund")
     expect(badge).to_have_text(str(before))

@@ -95,6 +95,7 @@ def mark_by_mouse(page: Page, word: str, folder: Path) -> None:
     expect(page.locator(".views-menu summary").first).to_contain_text(f"view {word}")
     page.get_by_text("Columns", exact=True).first.click()
     page.get_by_role("group", name="Columns").get_by_label("Model").check()
+    page.keyboard.press("Escape")
     expect(page.get_by_role("columnheader", name="Model")).to_be_visible()
 
 
@@ -130,7 +131,7 @@ def fork_by_mouse(page: Page) -> None:
     page.locator(".judged").first.get_by_role("button", name="Bad").click()
     expect(page.locator(".judged").first.locator("[data-thumb=down]").first).to_have_attribute("aria-pressed", "true")
     page.get_by_role("link", name="Fork from step 2").click()
-    page.get_by_label("What no_such_tool gave back").fill("It is blue.")
+    page.get_by_label("Result of no_such_tool").fill("It is blue.")
     page.get_by_role("button", name="Fork and run").click()
     expect(page.locator("[data-turn-status=completed]")).to_be_visible()
     page.get_by_role("link", name="Compare with it").click()
@@ -187,7 +188,7 @@ def fork_by_keyboard(page: Page) -> None:
     tab_to(page, page.get_by_role("link", name="Fork from step 2"))
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("/fork/"))
-    tab_to(page, page.get_by_label("What no_such_tool gave back"))
+    tab_to(page, page.get_by_label("Result of no_such_tool"))
     page.keyboard.press("Control+A")
     page.keyboard.type("It is blue.")
     tab_to(page, page.get_by_role("button", name="Fork and run"))
@@ -225,8 +226,9 @@ def test_without_scripts(open_page: Open, three: str, tmp_path: Path) -> None:
     page.get_by_label("Query", exact=True).fill(f"{three} -status:failed")
     page.get_by_role("button", name="Search").click()
     expect(rows(page)).to_have_count(2)
+    page.locator(".export summary").click()
     with page.expect_download() as got:
-        page.get_by_role("link", name="JSONL").click()
+        page.locator(".export a", has_text="JSONL").click()
     assert {json.loads(line)["status"] for line in lines(got.value, tmp_path)} == {"completed"}
     page.get_by_role("link", name="Select", exact=True).click()
     for box in page.locator("[data-rows] .pick input").all():
@@ -240,10 +242,10 @@ def test_without_scripts(open_page: Open, three: str, tmp_path: Path) -> None:
 
 def fork_without_scripts(page: Page) -> None:
     page.locator(".judged").first.get_by_label("Comment").fill("Not what was asked.")
-    page.locator(".judged").first.get_by_role("button", name="Say").click()
+    page.locator(".judged").first.get_by_role("button", name="Comment").click()
     expect(page.locator(".judged").first).to_contain_text("Not what was asked.")
     page.get_by_role("link", name="Fork from step 2").click()
-    page.get_by_label("What no_such_tool gave back").fill("It is blue.")
+    page.get_by_label("Result of no_such_tool").fill("It is blue.")
     page.get_by_role("button", name="Fork and run").click()
     expect(page).to_have_url(re.compile(r"/turns/[0-9a-f-]{36}/$"))  # of the fork, no longer of its form
     eventually(lambda: page.reload() and page.locator("[data-turn-status=completed]").count())
