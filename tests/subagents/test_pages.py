@@ -80,7 +80,7 @@ def test_a_called_turn_and_its_session_lead_back(tree: tuple[int, int, int, int]
 
 def test_what_called_a_turn_may_be_gone(tree: tuple[int, int, int, int]) -> None:
     AgentCall.all_objects.filter(pk=tree[1]).update(parent=None)
-    assert "by a turn that is gone, or not for you" in page(url(tree[1]))
+    assert "by a turn that was deleted, or that you may not see" in page(url(tree[1]))
     assert page(url(tree[0]))
 
 
