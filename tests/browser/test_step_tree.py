@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.elsewhere import reported
 from tests.browser.test_accessibility import DESK, LOOKS, found
 from tests.support.live.caller import Caller
+from tests.support.live.process import ServerProcess
 from tests.telemetry.reading import reports
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -27,9 +28,9 @@ def demo_turn(caller: Caller, words: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def nested(demo: object) -> str:
+def nested(demo: ServerProcess) -> str:
     """The path of a turn of nested steps: an agent, in it another, in that two calls of a model."""
-    caller = Caller(demo.port)  # type: ignore[attr-defined]  # a ServerProcess
+    caller = Caller(demo.port)
     agent: dict[str, Any] = {"gen_ai__operation__name": "invoke_agent"}
     chat: dict[str, Any] = {
         "gen_ai__operation__name": "chat",

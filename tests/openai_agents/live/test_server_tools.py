@@ -69,7 +69,7 @@ def test_a_server_that_is_gone_fails_the_turn(client: OpenAI) -> None:
     assert talk.turns()[0].status == "failed"
 
 
-GONE: dict[str, Any] = {
+GONE: Any = {
     "type": "mcp",
     "server_label": "gone",
     "transport": {"type": "http", "server_url": "http://127.0.0.1:9/mcp"},
@@ -94,7 +94,7 @@ def test_without_a_server_that_is_required_no_session_begins(client: OpenAI, mcp
 
 
 def test_a_saved_agent_s_server_is_required_too(client: OpenAI) -> None:
-    saved: Any = client.beta.agents.create(model="scripted/fast", tools=[GONE])  # type: ignore[list-item]  # JSON
+    saved: Any = client.beta.agents.create(model="scripted/fast", tools=[GONE])
     with pytest.raises(APIStatusError) as failed:
         Talk.begin(client, *BOIL, agent=None, agent_id=saved.id)
     body: Any = failed.value.body

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 import openai
 import pytest
@@ -34,10 +35,10 @@ def client(guarded: ServerProcess) -> Iterator[OpenAI]:
 
 
 def test_a_request_is_handed_on_and_logged(client: OpenAI, caller: Caller, lab: ModelLab, question: str) -> None:
-    messages = [{"role": "user", "content": question}]
+    messages: Any = [{"role": "user", "content": question}]
     answer = client.chat.completions.create(
         model="lab/chat",
-        messages=messages,  # type: ignore[arg-type]  # plain dicts will do
+        messages=messages,
         seed=5,
         metadata={"team": "red"},
         store=True,
@@ -169,9 +170,9 @@ def test_the_log_is_listed_by_pages(client: OpenAI, question: str) -> None:
 def test_the_messages_of_a_call_are_listed(client: OpenAI, question: str) -> None:
     image = {"type": "image_url", "image_url": {"url": "https://example.com/kettle.png"}}
     parts = [{"type": "text", "text": "one"}, image, {"type": "text", "text": "two"}, {"type": "other"}]
-    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": parts, "name": "ann"}]
+    messages: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": parts, "name": "ann"}]
     messages.append({"role": "user", "content": question})
-    made = client.chat.completions.create(model="lab/chat", messages=messages)  # type: ignore[arg-type]  # plain dicts will do
+    made = client.chat.completions.create(model="lab/chat", messages=messages)
     listing = client.chat.completions.messages
     whole = [one.to_dict() for one in listing.list(made.id)]
 
@@ -196,16 +197,17 @@ def test_the_messages_of_a_call_are_listed(client: OpenAI, question: str) -> Non
 
 
 def test_the_metadata_of_a_call_are_replaced(client: OpenAI, question: str) -> None:
-    messages = [{"role": "user", "content": question * 100}]
-    made = client.chat.completions.create(model="lab/chat", messages=messages, metadata={"a": "b"})  # type: ignore[arg-type]  # plain dicts will do
+    messages: Any = [{"role": "user", "content": question * 100}]
+    made = client.chat.completions.create(model="lab/chat", messages=messages, metadata={"a": "b"})
     changed = client.chat.completions.update(made.id, metadata={"c": "d"})
 
     assert (changed.metadata, changed.choices, changed.usage) == ({"c": "d"}, made.choices, made.usage)
     assert client.chat.completions.retrieve(made.id) == changed
     assert client.chat.completions.update(made.id, metadata=None).metadata is None
-    for wrong in ({"x" * 65: "y"}, {"x": "y" * 513}, {str(number): "" for number in range(17)}, {"x": 1}):
+    metadata: list[Any] = [{"x" * 65: "y"}, {"x": "y" * 513}, {str(number): "" for number in range(17)}, {"x": 1}]
+    for wrong in metadata:
         with pytest.raises(openai.BadRequestError) as refused:
-            client.chat.completions.update(made.id, metadata=wrong)  # type: ignore[arg-type]  # what is wrong
+            client.chat.completions.update(made.id, metadata=wrong)
         assert str(refused.value.param).startswith("metadata")
     with pytest.raises(openai.NotFoundError):
         client.chat.completions.update("chatcmpl-nobodys", metadata={})

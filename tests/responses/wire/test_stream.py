@@ -68,7 +68,8 @@ def body_of(run: dict[str, Any]) -> dict[str, Any]:
 def in_openais_words(frame: dict[str, Any]) -> dict[str, Any]:
     """A frame without our extensions: OpenAI's newest types want an object for the error of a call that was a text in
     all before."""
-    return json.loads(json.dumps(frame), object_hook=_without_mcp_error)  # type: ignore[no-any-return]  # a frame again
+    copied: dict[str, Any] = json.loads(json.dumps(frame), object_hook=_without_mcp_error)
+    return copied
 
 
 def _without_mcp_error(value: dict[str, Any]) -> dict[str, Any]:
