@@ -36,8 +36,6 @@ from agents.uikit.templates import fragment
 
 STEPS_BEFORE = 40
 """Steps before an inference that are looked through for what it read since the one before."""
-
-
 MEASURED_TOKENS = 8
 """Of fewer tokens that a model wrote, the speed says nothing."""
 INPUT_MESSAGES = 3
@@ -177,7 +175,7 @@ def _parameters(page: TurnPageData, step: StepSnapshot) -> list[tuple[str, Any]]
     values = [
         (_("sampling"), agents.sampling_label(config.sampling_params)),
         (_("tools"), ", ".join(_tool_names(config.toolgroups, config.client_tools))),
-        (_("rounds at most"), str(config.max_infer_iters or "")),
+        (_("max iterations"), str(config.max_infer_iters or "")),
     ]
     return [(name, value) for name, value in values if value and value != format.NOTHING]
 
