@@ -3,6 +3,8 @@
 * A test is run again if it reaches a database: it is marked ``django_db`` or ``server``, a fixture of it opens the
   database, or its module names ``connection`` or ``psycopg``. For all others pytest-django refuses every query, so
   they cannot tell databases apart.
+* A test that takes its time is left out if it is about pages, files, secrets or clients: what it asks of a database,
+  others ask there too (`ON_ONE`).
 * Of the corpus, the many cases beside the few, each test takes every fourth case, in the order of their ids.
   ``python -m tests.run long`` takes all of them on both databases.
 """
@@ -17,6 +19,28 @@ import pytest
 from tests.support.depth import LONG
 
 EVERY = 4
+ON_ONE = (
+    "tests/access/test_managers.py",
+    "tests/access/test_matrix.py",
+    "tests/access/test_pages.py",
+    "tests/access/test_tokens.py",
+    "tests/access/test_trouble.py",
+    "tests/agentsite/live/test_backup.py::test_a_backup_of_an_older_version_is_brought_to_the_present_one",
+    "tests/agentsite/live/test_backup.py::test_a_damaged_backup_is_refused",
+    "tests/agentsite/live/test_backup.py::test_a_secret_of_the_environment_is_told_and_not_written",
+    "tests/agentsite/live/test_start.py::test_a_database_of_before_takes_the_secret_of_its_next_start",
+    "tests/agentsite/live/test_start.py::test_a_server_with_another_secret_is_refused",
+    "tests/agentsite/live/test_start.py::test_a_store_that_takes_nothing_ends_the_start_with_the_reason",
+    "tests/agentsite/live/test_start.py::test_an_upgrade_leaves_every_reference_its_row",
+    "tests/batches/live/test_kill.py::test_",  # those of several servers are in a class
+    "tests/knowledge/api/test_document_bombs.py",
+    "tests/log_tools/live",
+    "tests/pages/test_external.py",
+    "tests/pages/test_hostile_text.py",
+    "tests/server/live/test_client_suites.py",
+)
+"""Beginnings of the ids of tests that need a second database only when all there is to try is tried."""
+
 OPENING = {"db", "transactional_db", "django_db_blocker"}
 """Whoever has one of these fixtures by its own wish can reach the database."""
 ALWAYS = {"django_db_setup", "_let_go_of_the_database", "_django_setup_unittest"}
@@ -27,6 +51,8 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the tests that are run on the second database."""
     spared = set() if LONG else _spared(items)
     chosen = [item for item in items if _reaches_a_database(item) and item.nodeid not in spared]
+    if not LONG:
+        chosen = [item for item in chosen if not item.nodeid.startswith(ON_ONE)]
     if len(chosen) < len(items):
         config.hook.pytest_deselected(items=list(set(items) - set(chosen)))
         items[:] = chosen

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import ROOT, lengthy
+from tests import ROOT, lengthy, second_database
 
 FILE_LINES, FUNCTION_LINES, PARAMETERS = 400, 60, 6
 NAMES_NOBODY_UNDERSTANDS = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "base2"}
@@ -275,6 +275,13 @@ def test_no_file_of_a_tool_is_tracked() -> None:
         r"(^|/)(__pycache__|\.\w+_cache|\.hypothesis|\.schemathesis|\.venvs?|var|node_modules)/|\.(pyc|log|sqlite3)$"
     )
     assert [name(path) for path in tracked() if strays.search(name(path))] == []
+
+
+def test_each_test_that_is_left_to_one_database_is_there() -> None:
+    for beginning in second_database.ON_ONE:
+        path, _, name = beginning.partition("::")
+        assert (ROOT / path).exists(), beginning
+        assert not name or f"def {name}" in (ROOT / path).read_text(), beginning
 
 
 def test_each_lengthy_test_is_there() -> None:
