@@ -30,7 +30,7 @@ from agents.openai_agents.store import sessions
 from agents.openai_agents.store.sessions import StoredSession
 from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import UserMessage
-from agents.record.store import agents, retries
+from agents.record.store import agents, retries, session_configs
 from agents.record.store.sessions import NewSession
 
 PATIENCE_US = 3_600_000_000
@@ -127,11 +127,10 @@ def _new_session(actor: Actor, target: Any, run: ClaimedRun) -> StoredSession:
     shared: dict[str, Any] = {"metadata": msgspec.json.encode(target["metadata"]).decode()}
     if target["config"] is not None:
         inline = AgentConfig.model_validate(target["config"])
-        sessions.create(actor, NewSession(run.session, ids.new_key(), **shared), inline, None)
+        session_configs.create(actor, NewSession(run.session, ids.new_key(), **shared), inline=inline)
     else:
         record = named_agent(actor, target["agent_id"])
-        new = NewSession(run.session, record.key, revision=record.revision, **shared)
-        sessions.create(actor, new, None, None)
+        session_configs.create(actor, NewSession(run.session, record.key, revision=record.revision, **shared))
     row = sessions.of_key(actor, run.session, "run")
     assert row is not None  # it was stored just now
     return row

@@ -30,7 +30,7 @@ from agents.openai_agents.wire.sessions import SessionHead, SpendControl, TurnOf
 from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import ContentItem, ImageData, ImageItem, TextItem, Url, Usage, UserMessage
 from agents.record.schemas.events import ErrorInfo
-from agents.record.store import agents, budgets, inputs, spending, turns
+from agents.record.store import agents, budgets, inputs, session_configs, spending, turns
 from agents.record.store.agents import AgentRecord
 from agents.record.store.sessions import NewSession
 from agents.record.store.spending import BudgetState
@@ -68,14 +68,14 @@ def create(actor: Actor, body: CreateAgentSession) -> int:
         if body.agent is None:
             raise missing("agent")
         config = config_of(actor, body.agent, None, "agent.")
-        sessions.create(actor, NewSession(key, ids.new_key(), **shared), config, None)
+        session_configs.create(actor, NewSession(key, ids.new_key(), **shared), inline=config)
         return key
     record = named_agent(actor, body.agent_id)
     agents.check_enabled(record)
     changed = None
     if body.agent is not None and body.agent.model_fields_set:
         changed = config_of(actor, _without_nulls_of_model(body.agent), record.config, "agent.")
-    sessions.create(actor, NewSession(key, record.key, revision=record.revision, **shared), None, changed)
+    session_configs.create(actor, NewSession(key, record.key, revision=record.revision, **shared), changed=changed)
     return key
 
 
@@ -128,7 +128,7 @@ def update(actor: Actor, row: StoredSession, body: UpdateAgentSession) -> None:
     said = body.model_fields_set
     if body.agent is not None and body.agent.model_fields_set:
         before = config_of_session(actor, row)
-        sessions.set_config(actor, row, config_of(actor, body.agent, before, "agent."))
+        session_configs.change(actor, row.key, row.agent, config_of(actor, body.agent, before, "agent."))
     metadata = (body.metadata or {}) if "metadata" in said else None
     settings = None
     if "prompt_cache_options" in said:
@@ -175,7 +175,7 @@ def agent_for_turn(actor: Actor, row: StoredSession) -> AgentRecord:
         if config is None:
             message = "This session has no agent yet: name one by updating its agent.model."
             raise InvalidRequest(message, code="no_agent", param="agent.model")
-        sessions.set_config(actor, row, config)
+        session_configs.change(actor, row.key, row.agent, config)
         row = sessions.of_key(actor, row.key, "run") or row
     assert row.agent is not None  # it has been given one
     return agents.at_revision(agents.get(actor, row.agent, "run"), row.revision)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -25,10 +25,8 @@ from agents.record.models.choices import LIVE, TurnStatus
 from agents.record.models.forks import Fork
 from agents.record.models.tags import SessionTag
 from agents.record.models.turns import Turn
-from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import Usage
-from agents.record.store import agents, sessions, tags, turns
-from agents.record.store.sessions import NewSession
+from agents.record.store import sessions, tags, turns
 
 _COLUMNS = "id agent_id revision_id created_at updated_at metadata settings last_turn active_turn source"
 _ROW = VisibleRow(Session, _COLUMNS)
@@ -146,38 +144,6 @@ def last_turns(rows: Iterable[StoredSession]) -> dict[int, LastTurn]:
 
 
 # ------------------------------------------------------------------------------------------ changes
-
-
-def create(actor: Actor, new: NewSession, inline: AgentConfig | None, of_session: AgentConfig | None) -> None:
-    """Store a new session: with an agent of its own, or with what it changes of the agent that it names."""
-
-    def job() -> None:
-        made = new
-        if inline is not None and new.agent is not None:
-            agents.add(actor, new.agent, inline, unlisted=True)
-        elif of_session is not None and new.agent is not None:
-            revision = agents.add_revision_of_session(actor, new.agent, of_session)
-            made = replace(new, revision=revision)
-        sessions.add(actor, made)
-
-    writer.write(job)
-
-
-def set_config(actor: Actor, row: StoredSession, config: AgentConfig) -> None:
-    """Give a session's later turns another configuration. Its agent does not change, but where it is the session's
-    own; one that has none gets one. The caller has checked the right to."""
-
-    def job() -> None:
-        rows = Session.objects.unscoped("checked by the caller").filter(pk=row.key)
-        if row.agent is None:
-            key = ids.new_key()
-            agents.add(actor, key, config, unlisted=True)
-            rows.update(agent_id=key)
-        else:
-            rows.update(revision_id=agents.add_revision_of_session(actor, row.agent, config))
-        changes.note(ChangeKind.SESSION, row.key)
-
-    writer.write(job)
 
 
 def update(row: StoredSession, metadata: Mapping[str, str] | None, settings: Mapping[str, Any] | None) -> None:
