@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.base.access import Actor
-from agents.base.errors import InvalidRequest, Unavailable
+from agents.base.errors import InvalidRequest, NotFound, Unavailable
+from agents.base.run_sync import run_on_loop
 from agents.loop import model_names, prepare, toolset
 from agents.loop.current_service import service
 from agents.loop.extensions import extensions
+from agents.loop.inference.registry import SCRIPTED, ModelCatalogue
 from agents.loop.provider_set import Providers
 from agents.loop.tool_groups import group_name
 from agents.pages.agent_fields import ConfigFields
@@ -17,6 +20,8 @@ from agents.record.schemas.agents import AgentConfig
 from agents.record.store import agents
 
 BUILT_IN = "scripted/demo"
+LONGEST_WAIT_S = 3.0
+"""How long the form waits for the lists of models of endpoints; they are kept for a while."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +59,41 @@ class Choices:
     """All of them for one form."""
 
     models: Sequence[str]
+    is_model_gone: bool
+    """The endpoint of the form's model answers, and does not have it."""
     groups: Sequence[GroupChoice]
     shields: Sequence[ShieldChoice]
 
 
 def choices(actor: Actor, fields: ConfigFields) -> Choices:
     """Return what an actor may choose from, with what the fields have."""
-    providers = _providers()
-    models = {BUILT_IN, *agents.models(actor), fields.texts["model"]} - {""}
+    providers, present = _providers(), fields.texts["model"]
+    models = {BUILT_IN, *agents.models(actor), present} - {""}
+    is_gone = False
     if providers is not None:
-        models |= {model.id for model in model_names.listing(actor) if model.kind == "llm"}
-    return Choices(sorted(models), _groups(providers, actor, fields), _shields(providers, actor, fields))
+        catalogue = run_on_loop(_catalogue(providers))
+        offered = [*model_names.listing(actor), *catalogue.models]
+        models |= {model.id for model in offered if model.kind == "llm"}
+        is_gone = bool(present) and _is_gone(providers, actor, present, catalogue)
+    return Choices(sorted(models), is_gone, _groups(providers, actor, fields), _shields(providers, actor, fields))
+
+
+async def _catalogue(providers: Providers) -> ModelCatalogue:
+    """List the models of the endpoints; none where they do not answer in time: the form has a field for others."""
+    try:
+        async with asyncio.timeout(LONGEST_WAIT_S):
+            return await providers.endpoints.all_models()
+    except TimeoutError:
+        return ModelCatalogue([], {})
+
+
+def _is_gone(providers: Providers, actor: Actor, name: str, catalogue: ModelCatalogue) -> bool:
+    try:
+        endpoint, model = model_names.resolve(providers, actor, name)
+    except NotFound:
+        return True
+    offered = {each.id for each in catalogue.models if each.id.startswith(f"{endpoint.name}/")}
+    return bool(offered) and endpoint.name != SCRIPTED and f"{endpoint.name}/{model}" not in offered
 
 
 def _providers() -> Providers | None:

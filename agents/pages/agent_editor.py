@@ -1,4 +1,5 @@
-"""The form of an agent: it makes one, changes one, copies one, and brings back an earlier revision."""
+"""The form of an agent: it makes one, changes one, copies one, brings back an earlier revision, and lets its reader
+talk to the draft before it is saved."""
 
 from __future__ import annotations
 
@@ -13,14 +14,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from agents.base.access import Actor
-from agents.base.errors import Conflict, NotFound
-from agents.pages import agent_choices, agent_fields
+from agents.base.errors import AgentsError, Conflict, InvalidRequest, NotAllowed, NotFound
+from agents.pages import agent_choices, agent_fields, turn_actions
 from agents.pages.agent_fields import ConfigFields, Draft, ToolFields
 from agents.pages.revisions import changes
 from agents.record.schemas.agents import AgentConfig
-from agents.record.store import agents
+from agents.record.store import agents, sessions
 from agents.record.store.agents import AgentRecord
 from agents.uikit.access import PageRequest, page
+from agents.uikit.http_responses import turn_reply
 from agents.uikit.links import url_for
 
 EMPTY = AgentConfig(model=agent_choices.BUILT_IN, instructions="")
@@ -39,12 +41,23 @@ class Editor:
 
 
 @dataclass(frozen=True, slots=True)
+class TriedDraft:
+    """What was said to the draft: ``text`` where it could not be sent, else the public ids of its turn and session."""
+
+    text: str = ""
+    turn: str = ""
+    session: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """What is said in the form besides its fields."""
 
     errors: dict[str, str] = field(default_factory=dict)
     conflict: list[Any] | None = None
     spare_tools: int = 0
+    tried: TriedDraft | None = None
     status: int = 200
 
 
@@ -103,6 +116,8 @@ def _posted(request: PageRequest, editor: Editor) -> HttpResponse:
     if request.POST.get("action") == "add-tool":
         return _form(request, editor, fields, Shown(spare_tools=1))
     result = _checked(request.actor, fields, editor.base)
+    if request.POST.get("action") == "try":
+        return _tried(request, editor, fields, result)
     if result.config is None:
         return _form(request, editor, fields, Shown(result.errors, status=400))
     return _saved(request, editor, fields, result.config)
@@ -114,6 +129,32 @@ def _checked(actor: Actor, fields: ConfigFields, base: AgentConfig) -> Draft:
         wrong = agent_choices.wrong_names(actor, result.config, base)
         return Draft(None, wrong) if wrong else result
     return result
+
+
+def _tried(request: PageRequest, editor: Editor, fields: ConfigFields, draft: Draft) -> HttpResponse:
+    """Send a message to the draft. A script gets the ids of its turn and session, a browser without one the form as
+    it was, with a link to the turn."""
+    by_script = request.headers.get("Accept", "").startswith("application/json")
+    text, session = request.POST.get("text", ""), request.POST.get("session", "")[:100]
+    if draft.config is None:
+        if by_script:
+            name, reason = next(iter(draft.errors.items()))
+            raise InvalidRequest(f"{name.replace('_', ' ')}: {reason}", param=name)
+        return _form(request, editor, fields, Shown(draft.errors, tried=TriedDraft(text, session=session), status=400))
+    if "run" not in request.actor.actions:
+        raise NotAllowed("Your account can view turns, but not run them.")
+    try:
+        key = sessions.key_of(session) if session else None
+        agent = editor.record.key if editor.record else None
+        turn, session = turn_actions.try_draft(request.actor, agent, draft.config, text, key)
+    except AgentsError as error:
+        if by_script:
+            raise
+        tried = TriedDraft(text, session=session, error=error.message)
+        return _form(request, editor, fields, Shown(tried=tried, status=error.status))
+    if by_script:
+        return turn_reply(request, turn, session_id=session)
+    return _form(request, editor, fields, Shown(tried=TriedDraft(turn=turn, session=session)))
 
 
 def _saved(request: PageRequest, editor: Editor, fields: ConfigFields, config: AgentConfig) -> HttpResponse:
@@ -161,5 +202,7 @@ def _form(request: PageRequest, editor: Editor, fields: ConfigFields, shown: Sho
         "conflict": shown.conflict,
         "opened": editor.opened,
         "source": editor.source,
+        "can_run": "run" in request.actor.actions,
+        "tried": shown.tried or TriedDraft(session=_given(request, "session")),
     }
     return render(request, "pages/agent_editor.html", context, status=shown.status)

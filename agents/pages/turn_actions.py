@@ -11,9 +11,10 @@ from agents.loop.current_service import service
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
 from agents.pages import recovery, response_requests, tool_call_forms
 from agents.pages.turn_responses import client_tools
+from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import ToolCall, ToolDef, ToolResponse, UserMessage
-from agents.record.store import agents, decisions, sessions, start_turn, turns
-from agents.record.store.sessions import SessionRecord
+from agents.record.store import agents, decisions, session_configs, sessions, start_turn, turns
+from agents.record.store.sessions import NewSession, SessionRecord
 from agents.record.store.turns import AwaitedCall, TurnTarget
 
 
@@ -24,7 +25,7 @@ def say(actor: Actor, session: int, text: str) -> str:
     record = sessions.get(actor, session, action="run")
     if record.agent is None:
         return _continue_response(actor, record, text)
-    agent = service().session_agent(actor, session)
+    agent = agents.at_revision(service().session_agent(actor, session), record.revision)
     body = CreateTurn(messages=[UserMessage(content=text)], stream=True)
     started = service().start_turn(actor, agent, session, body)
     return ids.public(ids.Kind.TURN, started.turn)
@@ -61,6 +62,34 @@ def try_agent(actor: Actor, agent: int, text: str, session: int | None = None) -
     if session is None:
         session = sessions.create(actor, agent=record.key, name=sessions.name_of(text))
     return say(actor, session, text), ids.public(ids.Kind.SESSION, session)
+
+
+def try_draft(
+    actor: Actor, agent: int | None, config: AgentConfig, text: str, session: int | None = None
+) -> tuple[str, str]:
+    """Send a message to an agent as its form describes it, which is not saved by this: in the given session, which
+    then goes on with that configuration, or in a new one. An agent that there is not yet gets one of that session
+    alone. Returns the public ids of turn and session."""
+    _check_text(text)
+    record = _drafted_session(actor, agent, session) if session is not None else None
+    if record is None:
+        new = NewSession(ids.new_key(), agent or ids.new_key(), name=sessions.name_of(text))
+        session_configs.create(actor, new, **{"changed" if agent else "inline": config})
+        return say(actor, new.key, text), ids.public(ids.Kind.SESSION, new.key)
+    present = agents.at_revision(service().session_agent(actor, record.key), record.revision)
+    if present.config != config:
+        session_configs.change(actor, record.key, record.agent, config)
+    return say(actor, record.key, text), record.public_id
+
+
+def _drafted_session(actor: Actor, agent: int | None, session: int) -> SessionRecord | None:
+    """Return a session in which drafts of an agent are tried, of a new one where there is none yet; None for one of
+    another agent."""
+    record = sessions.get(actor, session, action="run")
+    if record.agent is None:
+        return None
+    is_of_draft = record.agent == agent if agent else agents.get(actor, record.agent).unlisted
+    return record if is_of_draft else None
 
 
 def answer(actor: Actor, turn: int, posted: Mapping[str, str]) -> None:

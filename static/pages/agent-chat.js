@@ -1,5 +1,6 @@
 // "Try it" in place: what is said is posted, and the answer grows below it, token by token. The
-// next message stays in the same session. Without this script the form leads to the turn's page.
+// next message stays in the same session. Without this script the form leads to the turn's page. In the editor of an
+// agent the message is a field of the agent's own form, and its button sends the draft along.
 
 import "../uikit/enter-sends.js";
 import { nodes } from "../uikit/fragments.js";
@@ -9,10 +10,10 @@ import { Steps, endAt } from "./steps.js";
 import { root } from "../uikit/root.js";
 
 const place = document.querySelector("[data-try]");
-const form = place.querySelector("[data-try-form]");
+const button = place.querySelector("[data-try-send]");
+const form = button.form;
 const text = form.elements.text;
 const session = form.elements.session;
-const button = form.querySelector("button");
 const thread = place.querySelector("[data-steps]");
 const links = place.querySelector("[data-try-place]");
 const error = place.querySelector("[data-try-error]");
@@ -21,10 +22,12 @@ const said = document.querySelector("p[role=status]");
 let stop = () => {};
 
 form.addEventListener("submit", async (event) => {
+  if (event.submitter && event.submitter !== button) return;
   event.preventDefault();
   if (button.disabled) return;
+  const body = new FormData(form, button);
   waiting(true);
-  const sent = await send(form.action, new FormData(form));
+  const sent = await send(form.getAttribute("action"), body);
   if (!sent) return waiting(false);
   show(text.value);
   text.value = "";
@@ -70,7 +73,7 @@ function follow({ turn_id: turn, session_id: id }) {
   answer.action = `${root}/turns/${turn}/answer/`;
   const list = thread.lastElementChild;
   list.className = "reader";
-  const steps = new Steps(list, endAt(form));
+  const steps = new Steps(list, endAt(text.closest(".say")));
   stop = subscribe({ topic: `turn:${turn}`, as: "html" }, {
     events(events) {
       steps.take(events);

@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from agents.base import ids
 from agents.base.access import Actor
 from agents.base.models.people import User
 from agents.base.store import keys
-from agents.record.store import agents
+from agents.record.schemas.agents import AgentConfig
+from agents.record.store import agents, sessions, turns
 from agents.record.store.agents import AgentRecord
-from tests.support.builders import make_agent
+from tests.support.builders import make_agent, make_session
+from tests.support.http_endpoint import Reply, Request, answering, json_reply
 from tests.support.inprocess import idle_service
 from tests.support.pages.markup import elements, unsafe, words
 
@@ -204,3 +207,96 @@ def test_only_who_may_change_it_sees_the_form(client: Client, make_user: Any) ->
 def test_names_are_shown_as_they_are(client: Client, me: Actor, name: str) -> None:
     record = make_agent(me, name=name, instructions=name, client_tools=[{"name": name[:200], "description": name}])
     opened(client, path(record))
+
+
+# -------------------------------------------------------------------------------------------- the draft
+
+JSON = {"accept": "application/json"}
+
+
+def configs_of(turn_id: str) -> AgentConfig:
+    config = agents.config_of_turn(turns.key_of(turn_id))
+    assert config is not None
+    return config
+
+
+def test_a_draft_is_tried_without_being_saved(client: Client, me: Actor, inline_turns: None) -> None:
+    record = make_agent(me, model="scripted/demo")
+    form = opened(client, path(record)) | {"action": "try", "text": "Hello?", "instructions": "Be long."}
+    told = client.post(path(record), form, headers=JSON).json()
+    assert configs_of(told["turn_id"]).instructions == "Be long."
+    assert agents.get(me, record.key).config == record.config
+    assert [revision.number for revision in agents.revisions(me, record.key)] == [1]
+
+    form |= {"session": told["session_id"], "text": "And now?", "instructions": "Be kind."}
+    again = client.post(path(record), form, headers=JSON).json()
+    assert again["session_id"] == told["session_id"]
+    assert configs_of(again["turn_id"]).instructions == "Be kind."
+    # who says more on the page of the session goes on with the draft, too
+    client.post(f"/sessions/{told['session_id']}/say/", {"text": "More."})
+    newest = sessions.get(me, sessions.key_of(told["session_id"])).last_turn or 0
+    assert agents.config_of_turn(newest) == configs_of(again["turn_id"])
+
+
+def test_the_draft_of_a_new_agent_is_tried_before_there_is_one(client: Client, me: Actor, inline_turns: None) -> None:
+    form = opened(client, "/agents/new/") | {"action": "try", "text": "Hello?", "name": "first"}
+    page = client.post("/agents/new/", form).content.decode()  # as a browser without scripts does
+    links = [link["href"] for link in elements(page, "a")]
+    turn_id = next(link for link in links if link.startswith("/turns/")).split("/")[2]
+    assert configs_of(turn_id).name == "first"
+    assert agents.listing(me) == ([], False)
+
+    again = sent(page)
+    assert (again["name"], again["text"]) == (["first"], [""])
+    told = client.post("/agents/new/", {**again, "action": "try", "text": "Again."}, headers=JSON).json()
+    assert [told["session_id"]] == again["session"]
+    assert client.post("/agents/new/", {**again, "action": "save"}).status_code == 302
+    assert [each.name for each in agents.listing(me)[0]] == ["first"]
+
+
+def test_a_draft_with_a_mistake_is_not_tried(client: Client, me: Actor, inline_turns: None) -> None:
+    form = opened(client, "/agents/new/") | {"action": "try", "text": "What I <b>say</b>", "temperature": "hot"}
+    form["strategy"] = "top_p"
+    answer = client.post("/agents/new/", form)
+    page = answer.content.decode()
+    assert (answer.status_code, unsafe(page)) == (400, [])
+    assert "What I &lt;b&gt;say&lt;/b&gt;</textarea>" in page
+    assert "A number is needed" in words(page)
+    refused = client.post("/agents/new/", form, headers=JSON)
+    assert (refused.status_code, refused.json()["error"]["param"]) == (400, "temperature")
+    empty = client.post("/agents/new/", form | {"text": " ", "temperature": "1"})
+    assert (empty.status_code, "Say something first." in words(empty.content.decode())) == (400, True)
+    assert sessions.listing(me) == ([], False)
+
+
+def test_the_session_of_another_agent_is_not_changed_by_a_draft(client: Client, me: Actor, inline_turns: None) -> None:
+    record, other = make_agent(me), make_agent(me)
+    session = make_session(me, other)
+    session_id = ids.public(ids.Kind.SESSION, session)
+    form = opened(client, path(record)) | {"action": "try", "text": "Hello?", "session": session_id}
+    told = client.post(path(record), form, headers=JSON).json()
+    assert told["session_id"] != session_id
+    assert sessions.get(me, session).revision is None
+
+
+def test_models_of_endpoints_are_offered(client: Client, me: Actor, settings: Any) -> None:
+    def answer(request: Request) -> Reply:
+        return json_reply({"object": "list", "data": [{"id": "new-model"}]})
+
+    with answering(answer) as base_url:
+        settings.MODEL_ENDPOINTS = {"lab": {"base_url": base_url}}
+        with idle_service():
+            record = make_agent(me, model="lab/gone")
+            page = client.get(path(record)).content.decode()
+    models = [option["value"] for option in elements(page, "option")]
+    assert {"lab/new-model", "lab/gone", "scripted/demo"} <= set(models)
+    assert "Its endpoint does not offer lab/gone at present" in words(page)
+
+
+def test_an_endpoint_that_is_away_takes_no_form_away(client: Client, me: Actor, settings: Any) -> None:
+    settings.MODEL_ENDPOINTS = {"lab": {"base_url": "http://127.0.0.1:9/v1"}}
+    with idle_service():
+        record = make_agent(me, model="lab/gone")
+        page = client.get(path(record)).content.decode()
+    assert "lab/gone" in [option["value"] for option in elements(page, "option")]
+    assert "does not offer" not in words(page)

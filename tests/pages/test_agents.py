@@ -87,7 +87,14 @@ def test_an_empty_list_teaches_how_to_begin(client: Client, me: Actor) -> None:
     page = get(client, "/agents/")
     assert "No agents here yet" in words(page)
     assert "curl -sS http://testserver/v1/agents" in words(page)
-    assert "/agents/new/" in [form["action"] for form in elements(page, "form")]
+    assert "/agents/new/" in [link["href"] for link in elements(page, "a")]
+
+
+def test_behind_the_last_agent_there_is_the_way_back(client: Client, me: Actor) -> None:
+    make_agent(me)
+    page = get(client, "/agents/?start=50")
+    assert "There are no more agents." in words(page)
+    assert [link["href"] for link in elements(page, "a") if link.get("rel") == "prev"] == ["?start=0"]
 
 
 # -------------------------------------------------------------------------------------------- making
