@@ -263,3 +263,22 @@ def test_a_page_finds_back_to_a_server_that_was_away(
     assert complaints
     assert all(refused in each for each in complaints)
     complaints.clear()
+
+
+def test_a_row_shows_what_is_typed_and_is_cancelled_in_place(open_page: Open, caller: Caller, held: HeldModel) -> None:
+    talk, question = Talk(caller, model="held/held"), held.hold()
+    page = open_page(f"/logs/?q=agent:{talk.agent}")
+    row = page.locator("main table tbody tr")
+    expect(page.locator("[data-live][data-state=live]")).to_be_visible()
+    talk.begin(question.question)
+    question.say("One ")
+    expect(row.locator("[data-typed]")).to_contain_text("One")
+    question.say("two <b>three</b>")
+    expect(row.locator("[data-typed]")).to_have_text("One two <b>three</b>")
+    other = open_page(f"/logs/?q=agent:{talk.agent}")  # who comes later sees it from the beginning, too
+    expect(other.locator("[data-typed]")).to_have_text("One two <b>three</b>")
+    page.get_by_role("button", name="Cancel this turn").click()
+    for each in (page, other):
+        expect(each.locator("main table tbody tr")).to_contain_text("cancelled")
+        expect(each.get_by_role("button", name="Cancel this turn")).to_have_count(0)
+    assert page.url.endswith(talk.agent)

@@ -27,6 +27,8 @@ from agents.uikit.templates import macro
 
 _MAX_ERROR = 300
 """Characters of an error in a row; the turn's page has the full text."""
+_MOST_TAGS = 3
+"""Tags that stand before the words of a row; the turn's page has all."""
 _RUNNING = ("queued", "in_progress")
 
 Carried = Mapping[str, str]
@@ -79,7 +81,7 @@ class RowView:
     """What the cells of a row draw: the row, its links, and texts in parts, of which some are marked.
 
     ``snippet`` is the text with the searched words where the row itself does not show them, and then ``last`` is a line
-    of it; ``strip`` is the picture of the steps.
+    of it; ``strip`` is the picture of the steps, ``tags`` are those that stand before the words.
     """
 
     row: TurnRow | SessionRow | StepRow | ResponseRow
@@ -94,6 +96,7 @@ class RowView:
     strip: StepSparkline | None = None
     metadata: Sequence[tuple[str, str]] = ()
     is_fork: bool = False
+    tags: Sequence[str] = ()
 
 
 def _draw(level: Level, view: RowView) -> str:
@@ -116,6 +119,7 @@ def turn_view(row: TurnRow, searched: SearchPhrases, carried: Carried = NOTHING)
         strip=step_sparkline.strip(row, elapsed_ms),
         running=row.status in _RUNNING and not row.undecided,
         elapsed_ms=elapsed_ms,
+        tags=row.tags[:_MOST_TAGS],
     )
 
 

@@ -60,6 +60,14 @@ def test_chosen_rows_are_tagged_and_untagged(client: Client, turns: list[Recorde
     assert listed(client, "tag:vip") == [turns[1].public_id]
 
 
+def test_the_first_tags_of_a_turn_stand_in_its_row(client: Client, turns: list[Recorded]) -> None:
+    act(client, "tag", turns[0], tag="<b>vip</b>, blue, old, zoo")
+    page = client.get("/logs/", {"q": "tag:blue"}).content.decode()
+    shown = page.split('<span class="row-tags">')[1].split("</td>")[0]
+    assert "&lt;b&gt;vip&lt;/b&gt;" in shown
+    assert shown.count('class="tag"') == 3
+
+
 def test_deleting_asks_first(client: Client, turns: list[Recorded]) -> None:
     confirmation = act(client, "delete", turns[0]).content.decode()
     assert unsafe(confirmation) == []
