@@ -18,6 +18,7 @@ const thread = place.querySelector("[data-steps]");
 const links = place.querySelector("[data-try-place]");
 const error = place.querySelector("[data-try-error]");
 const answer = place.querySelector("[data-answer-form]");
+const cancel = place.querySelector("[data-try-cancel]");
 const said = document.querySelector("p[role=status]");
 let stop = () => {};
 
@@ -39,6 +40,8 @@ answer.addEventListener("submit", async (event) => {
   event.preventDefault();
   await send(answer.action, new FormData(answer));
 });
+
+cancel.addEventListener("click", () => send(cancel.value, new FormData(answer)));
 
 place.querySelector("[data-new-session]").addEventListener("click", () => {
   stop();
@@ -71,6 +74,8 @@ function follow({ turn_id: turn, session_id: id }) {
   links.querySelector("[data-turn-link]").href = `${root}/turns/${turn}/`;
   links.querySelector("[data-session-link]").href = `${root}/sessions/${id}/`;
   answer.action = `${root}/turns/${turn}/answer/`;
+  cancel.value = `${root}/turns/${turn}/cancel/`;
+  cancel.hidden = false;
   const list = thread.lastElementChild;
   list.className = "reader";
   const steps = new Steps(list, endAt(text.closest(".say")));
@@ -99,6 +104,7 @@ function outcome(type, html) {
 
 function waiting(on) {
   button.disabled = on;
+  if (!on) cancel.hidden = true;
   place.dataset.state = on ? "waiting" : "idle";
   if (!on) text.focus({ preventScroll: true });
 }

@@ -282,3 +282,18 @@ def test_a_row_shows_what_is_typed_and_is_cancelled_in_place(open_page: Open, ca
         expect(each.locator("main table tbody tr")).to_contain_text("cancelled")
         expect(each.get_by_role("button", name="Cancel this turn")).to_have_count(0)
     assert page.url.endswith(talk.agent)
+
+
+def test_a_turn_is_cancelled_where_its_agent_is_tried(open_page: Open, caller: Caller, held: HeldModel) -> None:
+    talk, question = Talk(caller, model="held/held"), held.hold()
+    page = open_page(f"/agents/{talk.agent}/")
+    trying = page.get_by_role("region", name="Try it")
+    trying.get_by_role("textbox").fill(question.question)
+    trying.get_by_role("button", name="Send").click()
+    question.say("One ")
+    expect(trying.locator("[data-step]").last).to_contain_text("One")
+    trying.get_by_role("button", name="Cancel").click()
+    expect(trying.get_by_role("button", name="Send")).to_be_enabled()
+    expect(trying.get_by_role("button", name="Cancel")).to_be_hidden()
+    rows = caller.get(f"/v1/logs/turns?q=agent:{talk.agent}").json["data"]
+    assert [row["status"] for row in rows] == ["cancelled"]
