@@ -64,6 +64,13 @@ def test_what_has_no_price_leads_to_its_steps_and_can_be_priced(client: Client, 
     assert Step.objects.unscoped("test").get().cost_nano is not None
 
 
+def test_the_dash_of_a_row_leads_to_the_prices(client: Client, me: Actor) -> None:
+    make_turn(me)
+    for path in ("/logs/", "/steps/", "/sessions/"):
+        dashes = [link for link in elements(get(client, path), "a") if link.get("class") == "no-price"]
+        assert [link["href"] for link in dashes] == ["/prices/"], path
+
+
 def test_only_who_may_manage_prices_them(client: Client, me: Actor, make_user: Callable[..., Actor]) -> None:
     make_user("ana", teams=["red"])
     client.login(username="ana", password="correct horse battery")
