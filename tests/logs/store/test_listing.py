@@ -16,6 +16,7 @@ from tests.logs.store.test_query import TOGETHER, terms_of
 from tests.query.oracle import matches
 from tests.support.builders import Recorded
 from tests.support.cases import sparing
+from tests.support.depth import deep
 from tests.support.sample_turns import sample as make_sample
 
 pytestmark = pytest.mark.django_db
@@ -75,7 +76,7 @@ def found(actor: Actor, query: Query, *, newer: bool) -> list[str]:
 
 @pytest.mark.usefixtures("in_parts", "sample")
 @pytest.mark.parametrize(
-    ("level", "every"), [("turn", 4), *(pytest.param(level, 1, marks=pytest.mark.slow) for level in LISTS)]
+    ("level", "every"), [("turn", 4), *(pytest.param(level, deep(3, 1), marks=pytest.mark.slow) for level in LISTS)]
 )
 def test_pages_in_parts_hold_the_same_rows(admin: Actor, clock: Clock, level: Level, every: int) -> None:
     terms = [text for field in FIELDS.values() for text in terms_of(field)]

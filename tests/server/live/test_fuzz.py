@@ -14,7 +14,7 @@ import pytest
 from tests.support.depth import deep
 from tests.support.live.process import ServerProcess
 
-EXAMPLES = deep(40, 300)
+EXAMPLES = deep(15, 300)
 """Per operation."""
 PATIENCE_S = 60
 """Of a request: one that names a server somewhere waits until that has not answered."""
