@@ -17,6 +17,7 @@ from agents.feedback.models import Feedback, Rating
 from agents.knowledge.models.files import File, FileBlock
 from agents.knowledge.models.uploads import Upload, UploadBlock, UploadPart
 from agents.knowledge.models.vector_dbs import Chunk, FileBatch, VectorDB, VectorDocument
+from agents.logs.models.pinned_groups import PinnedGroups
 from agents.logs.models.retention import RetentionReceipt, RetentionRule
 from agents.logs.models.saved_views import SavedView
 from agents.logs.models.segments import Segment, SegmentColumn
@@ -73,6 +74,7 @@ __all__ = [
     "ImportState",
     "InputKind",
     "Item",
+    "PinnedGroups",
     "Price",
     "Process",
     "Prompt",

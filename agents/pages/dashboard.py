@@ -25,10 +25,12 @@ from agents.logs.pages.lists import LOGS
 from agents.logs.pages.numbers import zone_of
 from agents.logs.schemas.numbers import Group
 from agents.logs.schemas.rows import TurnRow
-from agents.logs.store import listing, numbers, rows
+from agents.logs.store import listing, numbers, pinned_groups, rows
+from agents.logs.store.pinned_groups import PinnedList
 from agents.pages import outliers, period_metrics, periods
 from agents.pages.period_metrics import TableLabels
 from agents.pages.periods import MetricsQuery, TimePeriod
+from agents.pages.pinned_groups import parts as pinned_parts
 from agents.uikit.access import PageRequest, page
 from agents.uikit.kept_numbers import come_later, kept_numbers, url_with_numbers
 from agents.uikit.links import at, base_url
@@ -126,15 +128,19 @@ def _live_turns(actor: Actor, query: MetricsQuery, title: str, status: str, none
 
 def _kept_metrics(request: PageRequest, params: _DashboardParams) -> dict[str, Any]:
     """All metrics, which may have been counted a while ago; the period is then that of this time."""
-    key = (params.period.name, params.sort, zone_of(request))
-    counted = kept_numbers.counted(request.actor, "dashboard", key, lambda: dashboard_metrics(request.actor, params))
+    pinned = pinned_groups.listing(request.actor)
+    key = (params.period.name, params.sort, zone_of(request), *pinned)
+    counted = kept_numbers.counted(
+        request.actor, "dashboard", key, lambda: dashboard_metrics(request.actor, params, pinned)
+    )
     return {**counted.numbers, "counted": counted}
 
 
-def dashboard_metrics(actor: Actor, params: _DashboardParams) -> dict[str, Any]:
-    """All metrics of the period; only ``slow``, a message, if counting took too long."""
+def dashboard_metrics(actor: Actor, params: _DashboardParams, pinned: Sequence[PinnedList] = ()) -> dict[str, Any]:
+    """All metrics of the period, with what the actor has pinned; only ``slow``, a message, if counting took too
+    long."""
     try:
-        return _dashboard_metrics(actor, params)
+        return {**_dashboard_metrics(actor, params), "pinned": pinned_parts(actor, pinned, params.period)}
     except Unavailable as error:
         return {"slow": error.message}
 

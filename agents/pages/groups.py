@@ -22,7 +22,8 @@ from agents.base.timestamps import to_datetime
 from agents.logs.pages.lists import ListTab
 from agents.logs.pages.numbers import tab_of, zone_of
 from agents.logs.schemas.numbers import Group, Stats
-from agents.logs.store import numbers
+from agents.logs.store import numbers, pinned_groups
+from agents.logs.store.pinned_groups import PinnedList
 from agents.logs.wire.export import group_table
 from agents.pages.period_metrics import cost_label, count_label, duration_label
 from agents.pages.periods import MetricsQuery
@@ -33,7 +34,7 @@ from agents.uikit import charts, format
 from agents.uikit.access import PageRequest, page
 from agents.uikit.charts import Chart, Point, Series
 from agents.uikit.elements import status_label, type_label
-from agents.uikit.links import at
+from agents.uikit.links import url_for
 from agents.uikit.sources import source_label
 
 FIELDS = {
@@ -96,8 +97,8 @@ class GroupRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
-    """What is grouped: the list and its query, the names of fields and times, the measure, the reader's zone."""
+class GroupedList:
+    """A list in groups: the list and its query, the names of fields and times, the measure, the reader's zone."""
 
     tab: ListTab
     query: Query
@@ -119,15 +120,23 @@ class _Request:
         text = self.query.text
         return MetricsQuery(f"({text})" if isinstance(self.query.tree, Or) else text, self.tab.level)
 
-    def url(self, **changes: str) -> str:
+    @property
+    def to_pin(self) -> PinnedList:
+        return PinnedList(self.tab.level, self.query.text, self.by, self.show)
+
+    def url(self, route: str = "log-groups", **changes: str) -> str:
         values = {"level": self.tab.level, "q": self.query.text, "by": ",".join(self.by), "show": self.show, **changes}
-        return at(f"/logs/groups/?{urlencode(values)}")
+        return f"{url_for(route)}?{urlencode(values)}"
 
 
 @page("read")
 def grouped(request: PageRequest) -> HttpResponse:
-    chosen = _read(request)
-    context = _form(chosen)
+    chosen = read_list(request)
+    context = _form(chosen) | {
+        "pin_url": chosen.url("groups-pin"),
+        "is_pinned": bool(pinned_groups.key_of(request.actor, chosen.to_pin)),
+        "can_pin": "run" in request.actor.actions,
+    }
     try:
         found = numbers.groups(request.actor, chosen.query, chosen.by, MAX_GROUPS, chosen.zone)
         total = numbers.stats(request.actor, chosen.query)
@@ -136,18 +145,19 @@ def grouped(request: PageRequest) -> HttpResponse:
     if request.GET.get("format") == "csv":
         headers = {"Content-Disposition": f'attachment; filename="{chosen.tab.plural}-by-{"-".join(chosen.by)}.csv"'}
         return HttpResponse(group_table(found), content_type="text/csv; charset=utf-8", headers=headers)
-    rows = _rows(chosen, found.groups)
+    rows = table_rows(chosen, found.groups)
     context |= {
         "rows": rows[:MAX_ROWS],
         "more": len(rows) - len(rows[:MAX_ROWS]) + found.more,
         "total": total,
         "failed_url": chosen.base.also("status:failed").url,
-        "chart": _chart(chosen, found.groups),
+        "chart": chart_over_time(chosen, found.groups),
     }
     return render(request, "pages/groups.html", context)
 
 
-def _read(request: PageRequest) -> _Request:
+def read_list(request: PageRequest) -> GroupedList:
+    """Read a list in groups from the URL. Raises InvalidRequest, QuerySyntax."""
     tab, zone = tab_of(request), zone_of(request)
     query = parser.read(request.GET.get("q", ""), now_us=ids.now_us(), zone=zone, level=tab.level)
     names = [name for text in request.GET.getlist("by") for name in text.split(",") if name]
@@ -155,10 +165,10 @@ def _read(request: PageRequest) -> _Request:
     show = request.GET.get("show") or "count"
     if show not in MEASURES:
         raise InvalidRequest(f"show: say one of {', '.join(MEASURES)}.", param="show")
-    return _Request(tab, query, by, show, ZoneInfo(zone))
+    return GroupedList(tab, query, by, show, ZoneInfo(zone))
 
 
-def _form(chosen: _Request) -> dict[str, object]:
+def _form(chosen: GroupedList) -> dict[str, object]:
     from agents.logs.store.numbers.dimensions import GROUPS  # with numpy, when first counted
 
     fields = next(columns for table, columns in GROUPS.items() if table == chosen.tab.level)
@@ -169,8 +179,8 @@ def _form(chosen: _Request) -> dict[str, object]:
         "sentence": describe(chosen.query, language=translation),
         "list_url": chosen.tab.link(chosen.query.text),
         "by": [*chosen.by, ""][:2],
-        "headings": [_title(name) for name in chosen.by],
-        "choices": [(name, _title(name)) for name in names],
+        "headings": [field_title(name) for name in chosen.by],
+        "choices": [(name, field_title(name)) for name in names],
         "show": chosen.show,
         "measures": [(name, _(measure.title)) for name, measure in MEASURES.items()],
         "csv_url": chosen.url(format="csv"),
@@ -180,14 +190,14 @@ def _form(chosen: _Request) -> dict[str, object]:
     }
 
 
-def _title(name: str) -> str:
+def field_title(name: str) -> str:
     return _({**FIELDS, **TIMES}.get(name, name))
 
 
 # --------------------------------------------------------------------------------------------- table
 
 
-def _rows(chosen: _Request, groups: Sequence[Group]) -> list[GroupRow]:
+def table_rows(chosen: GroupedList, groups: Sequence[Group]) -> list[GroupRow]:
     """Return the groups as rows: the newest times first, then those with the most of the measure."""
     amounts = [chosen.measure.amount(group.stats) or 0 for group in groups]
     maximum = max(amounts, default=0)
@@ -195,7 +205,7 @@ def _rows(chosen: _Request, groups: Sequence[Group]) -> list[GroupRow]:
     return [_row(chosen, group, charts.bar_percent(amount, maximum)) for group, amount in ordered]
 
 
-def _row(chosen: _Request, group: Group, share: float) -> GroupRow:
+def _row(chosen: GroupedList, group: Group, share: float) -> GroupRow:
     query = chosen.base
     for name, value in zip(chosen.by, group.values, strict=True):
         if name in TIMES and group.from_us is not None:
@@ -224,7 +234,7 @@ def _label(name: str, group: Group, position: int, zone: tzinfo) -> str:
 # --------------------------------------------------------------------------------------------- chart
 
 
-def _chart(chosen: _Request, groups: Sequence[Group]) -> Chart | None:
+def chart_over_time(chosen: GroupedList, groups: Sequence[Group]) -> Chart | None:
     """Draw the measure over time, with a series for each of the largest values of the other field; None where rows are
     not grouped by time, or over more of it than can be drawn."""
     if chosen.time_at is None or not groups:
@@ -250,7 +260,7 @@ _Cells = dict[tuple[str, int], float | None]
 """The measure by value of the other field and beginning of the time."""
 
 
-def _cells(chosen: _Request, groups: Sequence[Group]) -> tuple[list[tuple[str, str]], _Cells]:
+def _cells(chosen: GroupedList, groups: Sequence[Group]) -> tuple[list[tuple[str, str]], _Cells]:
     """Return the values with the largest sums, each with its label, and the measure of all."""
     other = next((number for number in range(len(chosen.by)) if number != chosen.time_at), None)
     sums: defaultdict[str, float] = defaultdict(float)
@@ -266,7 +276,7 @@ def _cells(chosen: _Request, groups: Sequence[Group]) -> tuple[list[tuple[str, s
     return [(key, labels[key] or _("none")) for key in largest], cells
 
 
-def _point(chosen: _Request, start: int, keys: Sequence[str], cells: _Cells, *, has_rest: bool) -> Point:
+def _point(chosen: GroupedList, start: int, keys: Sequence[str], cells: _Cells, *, has_rest: bool) -> Point:
     values = [cells.get((key, start)) for key in keys]
     if has_rest:
         values.append(sum(amount or 0 for (key, at_us), amount in cells.items() if at_us == start and key not in keys))

@@ -26,6 +26,7 @@ FORMS: dict[str, dict[str, str]] = {
     "session-say": {"text": "hello"},
     "turn-say": {"text": "hello"},
     "view-save": {"name": "by the matrix", "q": "status:failed"},
+    "groups-pin": {"act": "pin"},
     "view-change": {"act": "share"},
     "log-act": {"action": "compare", "level": "turn", "ids": "no-id"},
     "webhook-change": {"enabled": "true"},
@@ -48,6 +49,7 @@ DONE = {
     "key-revoke": 302,
     "prices-apply": 302,
     "view-save": 302,
+    "groups-pin": 302,
     "view-change": 302,
     "log-act": 400,  # what is chosen is no id
     "automation-change": 302,
@@ -75,7 +77,7 @@ FREE = {"token": "no-token", "span_id": "no-span"}
 POST_ONLY = {
     *("agent-try", "session-say", "turn-say", "turn-answer", "turn-decide", "turn-cancel"),
     *("key-revoke", "logout"),
-    *("view-save", "view-change", "log-act", "prices-apply", "language"),
+    *("view-save", "view-change", "groups-pin", "log-act", "prices-apply", "language"),
     *("budget-change", "budget-delete"),
     *("automation-change", "automation-run", "automation-delete"),
     *("webhook-change", "webhook-rotate", "webhook-test", "webhook-resend", "webhook-delete"),

@@ -22,12 +22,12 @@ def create(
     this session alone; with a ``changed`` one its turns run with that instead of its agent's."""
 
     def job() -> None:
-        made = new
+        session = new
         if inline is not None and new.agent is not None:
             agents.add(actor, new.agent, inline, unlisted=True)
         elif changed is not None and new.agent is not None:
-            made = replace(new, revision=agents.add_revision_of_session(actor, new.agent, changed))
-        sessions.add(actor, made)
+            session = replace(new, revision=agents.add_revision_of_session(actor, new.agent, changed))
+        sessions.add(actor, session)
 
     writer.write(job)
 

@@ -139,13 +139,18 @@ def stats(actor: Actor, query: Query) -> Stats:
 def groups(actor: Actor, query: Query, by: Sequence[str], limit: int = GROUPS, zone: tzinfo = UTC) -> Groups:
     """Compute the same for each group of rows: ``by`` are one or two fields or lengths of time (``hour``, ``day``,
     …). Raises InvalidRequest for any other name, Unavailable when it takes too long."""
+    check_groups(query, by)
+    with _summed(actor, query, by, zone) as counter:
+        return counter.groups(limit)
+
+
+def check_groups(query: Query, by: Sequence[str]) -> None:
+    """Raise InvalidRequest where `groups` would."""
     from agents.logs.store.numbers import dimensions
 
     _check_names("by", by, {**dimensions.GROUPS[_table(query)], **dimensions.PERIODS})
     if not 1 <= len(set(by)) == len(by) <= 2:
         raise InvalidRequest("by: one or two different fields.", param="by")
-    with _summed(actor, query, by, zone) as counter:
-        return counter.groups(limit)
 
 
 def by_agent(actor: Actor, query: Query, limit: int = GROUPS) -> dict[int, Stats]:
