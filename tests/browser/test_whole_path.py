@@ -285,6 +285,7 @@ def on_the_way(word: str, turns: list[str]) -> list[str]:
 def panel(page: Page, base: str, word: str) -> list[str]:
     """The list with a turn beside it, and its sheets open."""
     page.goto(f"{base}/logs/?q={word}")
+    page.wait_for_load_state("networkidle")  # the numbers that come late move the rows
     page.locator("[data-rows] .pick input").first.check()
     page.get_by_text("Columns", exact=True).first.click()
     page.get_by_text("Views", exact=True).click()
