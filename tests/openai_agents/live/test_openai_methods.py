@@ -147,10 +147,15 @@ async def automations(call: Caller, session: str) -> None:
     assert (await call.ask("automations.update", made.id, name="Other")).name == "Other"
     assert (await call.ask("automations.pause", made.id)).status == "paused"
     assert (await call.ask("automations.resume", made.id)).status == "active"
+    stream = await call.ask("sessions.events.stream", session)
     run = await call.ask("automations.invocations.create", made.id)
     assert [one.id for one in (await call.ask("automations.invocations.list", made.id)).data] == [run.id]
+    async for event in events_of(stream):  # any of the servers begins its turn; before that the session is idle, too
+        if event.type == "agent.session.idle":
+            break
+    await closed(stream)
     one = await call.ask("automations.invocations.retrieve", run.id, automation_id=made.id)
-    assert one.source.type == "manual"
+    assert (one.status, one.source.type) == ("completed", "manual")
     assert (await call.ask("automations.delete", made.id)).deleted
 
 
