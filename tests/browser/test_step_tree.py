@@ -12,7 +12,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.elsewhere import reported
 from tests.browser.test_accessibility import DESK, LOOKS, found
-from tests.support.live.caller import Caller
+from tests.support.live.caller import Caller, Talk
+from tests.support.live.held_model import HeldModel
 from tests.support.live.process import ServerProcess
 from tests.telemetry.reading import reports
 
@@ -159,3 +160,16 @@ def test_axe_has_nothing_against_the_tree(open_page: Open, caller: Caller, neste
         page.goto(base + path)
         bad += [f"{path} {each}" for each in found(page)]
     assert not bad, "\n".join(bad)
+
+
+def test_the_tree_of_a_running_turn_grows(open_page: Open, caller: Caller, held: HeldModel) -> None:
+    talk, question = Talk(caller, model="held/held", toolgroups=["builtin::demo"]), held.hold()
+    turn = talk.begin(question.question)
+    page = open_page(f"/turns/{turn}/?view=timeline", **DESK)
+    items = page.get_by_role("treeitem")
+    expect(items).to_have_count(1)
+    question.say("One ")
+    question.end("two.")
+    expect(items.first).to_contain_text(re.compile(r"\d ?m?s"))
+    expect(page.locator("[data-turn-status=completed]")).to_be_visible()
+    expect(page.get_by_role("tree")).to_be_visible()
