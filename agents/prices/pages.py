@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
@@ -12,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from agents.base import ids
+from agents.base.access import Actor
 from agents.base.errors import Unavailable
 from agents.logs.schemas.numbers import Stats
 from agents.logs.store import numbers
@@ -19,10 +21,12 @@ from agents.pages.periods import MetricsQuery
 from agents.prices.store import prices as pricing
 from agents.record.store import costs, list_prices
 from agents.record.store.costs import PriceEntry
+from agents.record.store.list_prices import ListPrice
 from agents.uikit import format
 from agents.uikit.access import PageRequest, page
 
 UNPRICED = MetricsQuery(pricing.UNPRICED, "step")
+INFERENCES = MetricsQuery("type:inference", "step")
 MAX_MODELS = 100
 """Models without a price that the page lists."""
 
@@ -48,16 +52,16 @@ def price_page(request: PageRequest) -> HttpResponse:
             UnpricedModel(group.labels[0], group.stats, UNPRICED.where("model", group.values[0]).url)
             for group in groups.groups
         ]
-        slow = ""
+        used, slow = _used(request.actor), ""
     except Unavailable as error:
-        missing, slow = [], error.message
+        missing, used, slow = [], {}, error.message
     context = {
         "models": [_price_rows(rows) for rows in costs.history(ids.now_us()).values()],
         "missing": missing,
         "missing_total": sum(model.stats.count for model in missing),
         "missing_url": UNPRICED.url,
         "slow": slow,
-        "lists": _list_tables(find),
+        "lists": _list_tables(find, used),
         "has_lists": bool(list_prices.lists()),
         "find": find,
         "may_price": "manage" in request.actor.actions,
@@ -117,6 +121,8 @@ class ListPriceRow:
     cached: str
     cache_write: str
     output: str
+    used_url: str
+    """The steps of the log that have this model; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +136,18 @@ class ListTable:
     rows: list[ListPriceRow]
 
 
-def _list_tables(find: str) -> list[ListTable]:
+def _used(actor: Actor) -> dict[ListPrice, str]:
+    """Return the URL of the steps of each listed model that the log has."""
+    names: dict[ListPrice, list[str]] = {}
+    for group in numbers.groups(actor, INFERENCES.query, ["model"], MAX_MODELS).groups:
+        name = group.values[0]
+        price = list_prices.find([name]) if name else None
+        if name and price:
+            names.setdefault(price, []).append(name)
+    return {price: INFERENCES.where_any("model", models).url for price, models in names.items()}
+
+
+def _list_tables(find: str, used: Mapping[ListPrice, str]) -> list[ListTable]:
     """Return the list prices by provider: all, or those whose provider or names have these letters."""
     letters, tables = find.lower(), []
     for prices in list_prices.lists():
@@ -142,6 +159,7 @@ def _list_tables(find: str) -> list[ListTable]:
                 _dollars(row.cached_nano),
                 _dollars(row.cache_write_nano),
                 _dollars(row.output_nano),
+                used.get(row, ""),
             )
             for row in prices.prices
             if any(letters in name for name in (prices.provider.lower(), row.model, *row.aliases))

@@ -79,6 +79,15 @@ def test_only_who_may_manage_prices_them(client: Client, me: Actor, make_user: C
     assert client.get("/prices/apply/").status_code == 405
 
 
+def test_listed_models_that_the_log_has_lead_to_their_steps(client: Client, me: Actor) -> None:
+    for model in ("openai/gpt-4o", "gpt-4o-2024-08-06", "scripted/fast"):
+        make_turn(me, model=model)
+    used = [link["href"] for link in elements(get(client, "/prices/?find=gpt-4o"), "a") if link.get("class") == "used"]
+    assert len(used) == 1
+    assert stats(client, used[0])["count"] == 2
+    assert "in the log" not in words(get(client, "/prices/?find=sonnet"))
+
+
 def test_it_shows_public_list_prices_with_their_source_and_finds_a_model(client: Client, me: Actor) -> None:
     shown = part(get(client, "/prices/?find=sonnet-4-5"), 'id="lists-head"', "</section>")
     assert [url for url, _ in links(shown)] == ["https://platform.claude.com/docs/en/about-claude/pricing"]
