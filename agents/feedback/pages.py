@@ -26,6 +26,7 @@ from agents.record.schemas.tags import TagNames
 from agents.record.store import targets
 from agents.record.store.targets import RecordTarget
 from agents.uikit.access import PageRequest, page
+from agents.uikit.http_responses import wants_json
 from agents.uikit.links import at
 from agents.uikit.templates import fragment
 
@@ -171,8 +172,9 @@ def session_feedback(request: PageRequest, session_id: str) -> HttpResponseBase:
 def _answer(request: PageRequest, target: RecordTarget, back: str, step: int | None = None) -> HttpResponseBase:
     if request.method == "POST":
         _apply_form(request, target)
-        wants_json = request.headers.get("Accept", "").startswith("application/json")
-        return JsonResponse({"parts": _parts(request.actor, target)}) if wants_json else redirect(_with_anchor(back))
+        if wants_json(request):
+            return JsonResponse({"parts": _parts(request.actor, target)})
+        return redirect(_with_anchor(back))
     if "parts" in request.GET:
         return HttpResponse(_parts(request.actor, target))
     context = {

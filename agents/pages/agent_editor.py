@@ -22,7 +22,7 @@ from agents.record.schemas.agents import AgentConfig
 from agents.record.store import agents, sessions
 from agents.record.store.agents import AgentRecord
 from agents.uikit.access import PageRequest, page
-from agents.uikit.http_responses import turn_reply
+from agents.uikit.http_responses import turn_reply, wants_json
 from agents.uikit.links import url_for
 
 EMPTY = AgentConfig(model=agent_choices.BUILT_IN, instructions="")
@@ -134,10 +134,9 @@ def _checked(actor: Actor, fields: ConfigFields, base: AgentConfig) -> Draft:
 def _tried(request: PageRequest, editor: Editor, fields: ConfigFields, draft: Draft) -> HttpResponse:
     """Send a message to the draft. A script gets the ids of its turn and session, a browser without one the form as
     it was, with a link to the turn."""
-    by_script = request.headers.get("Accept", "").startswith("application/json")
     text, session = request.POST.get("text", ""), request.POST.get("session", "")[:100]
     if draft.config is None:
-        if by_script:
+        if wants_json(request):
             name, reason = next(iter(draft.errors.items()))
             raise InvalidRequest(f"{name.replace('_', ' ')}: {reason}", param=name)
         return _form(request, editor, fields, Shown(draft.errors, tried=TriedDraft(text, session=session), status=400))
@@ -148,11 +147,11 @@ def _tried(request: PageRequest, editor: Editor, fields: ConfigFields, draft: Dr
         agent = editor.record.key if editor.record else None
         turn, session = turn_actions.try_draft(request.actor, agent, draft.config, text, key)
     except AgentsError as error:
-        if by_script:
+        if wants_json(request):
             raise
         tried = TriedDraft(text, session=session, error=error.message)
         return _form(request, editor, fields, Shown(tried=tried, status=error.status))
-    if by_script:
+    if wants_json(request):
         return turn_reply(request, turn, session_id=session)
     return _form(request, editor, fields, Shown(tried=TriedDraft(turn=turn, session=session)))
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from agents.base.errors import AgentsError, InvalidRequest, NotAllowed, NotFound, Unavailable
 from agents.base.store import failures
+from agents.uikit.http_responses import wants_json
 
 _TEMPLATES = {400: "uikit/errors/400.html", 403: "uikit/errors/403.html", 404: "uikit/errors/404.html"}
 
@@ -24,7 +25,7 @@ def json_response(request: HttpRequest, error: AgentsError) -> HttpResponse:
 
 def error_page(request: HttpRequest, error: AgentsError) -> HttpResponse:
     """Render an expected error: its message on a page, or the JSON body for our scripts."""
-    if request.headers.get("Accept", "").startswith("application/json"):
+    if wants_json(request):
         return json_response(request, error)
     template = _TEMPLATES.get(error.status, "uikit/errors/400.html" if error.status < 500 else "uikit/errors/500.html")
     response = render(request, template, {"error": error}, status=error.status)

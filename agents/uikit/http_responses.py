@@ -11,9 +11,14 @@ from django.shortcuts import redirect
 from agents.base.api import large_answers
 
 
+def wants_json(request: HttpRequest) -> bool:
+    """Whether a form was sent by a script, which wants JSON and no page."""
+    return request.headers.get("Accept", "").startswith("application/json")
+
+
 def turn_reply(request: HttpRequest, turn_id: str, **ids: str) -> HttpResponse:
     """Redirect to the turn's page; answer a request for JSON with the ids instead."""
-    if request.headers.get("Accept", "").startswith("application/json"):
+    if wants_json(request):
         return JsonResponse({"turn_id": turn_id, **ids})
     return redirect("turn", turn_id)
 
