@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.test_accessibility import LOOKS, found
 from tests.support.live.caller import Caller, Talk, script, tool
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -61,3 +62,17 @@ def test_a_bar_leads_to_its_turns(open_page: Open) -> None:
     bar = page.locator(".chart-area a").last
     bar.locator(".hit").click()
     expect(page).to_have_url(re.compile(r"/logs/\?q=started"))
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_list_in_groups_is_pinned_and_taken_off(open_page: Open, look: str) -> None:
+    page = open_page("/logs/groups/?by=agent,hour&show=cost", **LOOKS[look])
+    page.get_by_role("button", name="Pin to the overview").click()
+    expect(page.get_by_role("button", name="Unpin from the overview")).to_be_visible()
+    page.get_by_role("link", name="Overview").click()
+    pinned = page.get_by_role("region", name="Pinned")
+    expect(pinned.get_by_role("link", name="Agent · Hour")).to_be_visible()
+    assert found(page) == []
+    pinned.get_by_role("button", name="Unpin Agent · Hour").click()
+    expect(page.get_by_text("Taken off your overview.")).to_be_visible()
+    expect(pinned).to_have_count(0)
