@@ -141,7 +141,7 @@ def test_a_caller_that_hangs_up_leaves_its_turn_alone(caller: Caller, version: s
 
     row = eventually(
         lambda: [
-            each for each in caller.get(f"/v1/logs/turns?q=id:{turn[0]['id']}").json["data"] if each["output_preview"]
+            each for each in caller.get(f"/v1/logs/turns?q=id:{turn[0]['id']}").json["data"] if each["completed_at"]
         ]
     )
     assert (row[0]["status"], row[0]["output_preview"]) == ("completed", f"{name}.")
