@@ -43,7 +43,6 @@ def agent_list(request: PageRequest) -> HttpResponse:
         "ready": not later,
         "can_manage": "manage" in request.actor.actions,
         "base_url": base_url(request),
-        "models": sorted({*agents.models(request.actor), "scripted/demo"}),
         "periods": periods.choices(at("/agents/"), period.name),
         "numbers_url": at(f"/agents/numbers/?{urlencode({'start': start, 'period': period.name})}"),
         **_paging(start, more),

@@ -134,7 +134,7 @@ def grouped(request: PageRequest) -> HttpResponse:
     chosen = read_list(request)
     context = _form(chosen) | {
         "pin_url": chosen.url("groups-pin"),
-        "is_pinned": bool(pinned_groups.key_of(request.actor, chosen.to_pin)),
+        "is_pinned": chosen.to_pin in pinned_groups.listing(request.actor),
         "can_pin": "run" in request.actor.actions,
     }
     try:

@@ -69,7 +69,7 @@ def pin(request: PageRequest) -> HttpResponse:
         pinned_groups.pin(request.actor, chosen.to_pin)
         messages.success(request, _("Pinned to your overview."))
     elif act == "unpin":
-        pinned_groups.unpin(request.actor, pinned_groups.key_of(request.actor, chosen.to_pin))
+        pinned_groups.unpin(request.actor, chosen.to_pin)
         messages.success(request, _("Taken off your overview."))
     else:
         raise InvalidRequest("act: pin or unpin.", param="act")

@@ -91,7 +91,7 @@ def test_everybody_has_an_overview_of_their_own(client: Client, me: Actor, make_
     other = make_user("ana")
     pinned_groups.pin(other, PinnedList("turn", "", ("agent",), "count"))
     assert pinned_groups.listing(me) == []
-    pinned_groups.unpin(me, pinned_groups.listing(other)[0].key)
+    pinned_groups.unpin(me, pinned_groups.listing(other)[0])
     assert len(pinned_groups.listing(other)) == 1
     User.objects.get(pk=other.user_id or 0).delete()
     assert pinned_groups.listing(other) == []

@@ -18,28 +18,19 @@ MAX_PINNED = 12
 
 @dataclass(frozen=True, slots=True)
 class PinnedList:
-    """A list in groups: the level and query of its rows, what they are grouped ``by``, and the measure. ``key`` is 0
-    for one that is not stored."""
+    """A list in groups, known by what it shows: the level and query of its rows, what they are grouped ``by``, and the
+    measure."""
 
     level: Level
     query: str
     by: tuple[str, ...]
     measure: str
-    key: int = 0
 
 
 def listing(actor: Actor) -> list[PinnedList]:
     """List those of the actor's overview, oldest first."""
     rows = PinnedGroups.objects.filter(owner_id=actor.user_id or 0).order_by("pk")
-    return [
-        PinnedList(cast(Level, row.level), row.query, tuple(row.by.split(",")), row.measure, row.pk) for row in rows
-    ]
-
-
-def key_of(actor: Actor, new: PinnedList) -> int:
-    """Return the key under which the actor has pinned this list; 0 for none."""
-    wanted = (new.level, new.query, new.by, new.measure)
-    return next((each.key for each in listing(actor) if (each.level, each.query, each.by, each.measure) == wanted), 0)
+    return [PinnedList(cast(Level, row.level), row.query, tuple(row.by.split(",")), row.measure) for row in rows]
 
 
 def pin(actor: Actor, new: PinnedList) -> None:
@@ -51,9 +42,10 @@ def pin(actor: Actor, new: PinnedList) -> None:
         raise InvalidRequest("Only somebody with an account has an overview of their own.", code="no_account")
 
     def job() -> None:
-        if key_of(actor, new):
+        pinned = listing(actor)
+        if new in pinned:
             return
-        if len(listing(actor)) >= MAX_PINNED:
+        if len(pinned) >= MAX_PINNED:
             raise InvalidRequest(f"You have {MAX_PINNED} pinned already: unpin one first.", code="too_many_pinned")
         PinnedGroups(
             pk=ids.new_key(),
@@ -68,8 +60,14 @@ def pin(actor: Actor, new: PinnedList) -> None:
     writer.write(job)
 
 
-def unpin(actor: Actor, key: int) -> None:
+def unpin(actor: Actor, pinned: PinnedList) -> None:
     """Take a list off the actor's overview; nothing happens where it is not on it."""
     require(actor, "run")
-    rows = PinnedGroups.objects.filter(pk=key, owner_id=actor.user_id or 0)
+    rows = PinnedGroups.objects.filter(
+        owner_id=actor.user_id or 0,
+        level=pinned.level,
+        query=pinned.query,
+        by=",".join(pinned.by),
+        measure=pinned.measure,
+    )
     writer.write(lambda: rows.delete())
