@@ -100,6 +100,8 @@ _OUTCOME = (
         choices=("live", "waiting", "undecided", "truncated", "sanitized", "subagent"), many=True, only=("=",)),
     RecordField("error", "text", at("turn step"), "why it failed", "timeout", "with error {}",
         columns=_on("turn step", "error_type_id"), facet=True, presence="errors"),
+    RecordField("error.message", "choice", at("turn step"), "the message of its error, without numbers and ids",
+        '"order … not found"', "with the error message {}", columns=_on("turn step", "error_message_id"), facet=True),
     RecordField("finish", "choice", at("turn step"), "why it stopped", "out_of_tokens", "that stopped by {}",
         columns={"turn": "stop_reason", "step": "finish_id"}),
     RecordField("violation", "text", at("step"), "the violation a shield reported, and its level", "medical",

@@ -31,6 +31,7 @@ COLUMNS: Mapping[str, Mapping[Level, tuple[str, ...]]] = {
     "status": _at("turn response step", "status"),
     "is": _at("turn response step", "marks"),
     "error": _at("turn step", "error_type", "error_message"),
+    "error.message": _at("turn step", "error_without_numbers"),
     "finish": {"turn": ("stop_reason",), "step": ("finish",)},
     "violation": _at("step", "violation"),
     "type": _at("step", "type"),

@@ -73,6 +73,7 @@ class StepRecord(Happened, Judged):
     waited_us: int | None = None
     error_type: str = ""
     error_message: str = ""
+    error_without_numbers: str = ""
     violation: str = ""
     said: str = ""
     args_text: str = ""
@@ -116,6 +117,7 @@ class TurnRecord(Happened, Judged):
     waited_us: int | None = None
     error_type: str = ""
     error_message: str = ""
+    error_without_numbers: str = ""
     input: str = ""
     output: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)

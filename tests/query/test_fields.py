@@ -15,8 +15,8 @@ from tests.query.records import AgentRecord, ResponseRecord, SessionRecord, Step
 EVERY = pytest.mark.parametrize("field", FIELDS.values(), ids=list(FIELDS))
 
 FIRST_SET = """
-    id agent session turn caller response user tag env key api source meta prompt status is error finish violation
-    type kind tool server_side answered_by model provider started ended duration waited ttft cost
+    id agent session turn caller response user tag env key api source meta prompt status is error error.message finish
+    violation type kind tool server_side answered_by model provider started ended duration waited ttft cost
     tokens tokens.in tokens.out tokens.cached tokens.reasoning in out text
     args result attachment rating score comment
 """

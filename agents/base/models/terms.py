@@ -22,6 +22,7 @@ class TermKind(models.IntegerChoices):
     SCORE = 10, "score"
     PROMPT = 11, "prompt"
     ANSWERER = 12, "answered_by"
+    ERROR_MESSAGE = 13, "error.message"
 
 
 class Term(models.Model):

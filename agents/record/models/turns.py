@@ -25,12 +25,13 @@ def _term(**more: object) -> models.ForeignKey[Term | None, Term | None]:
 class Turn(Scoped):
     """Everything done to answer one user message. NARROW: lists and filters read only this.
 
-    ``step_types`` is a bit mask (1 << StepType). Durations are microseconds: ``duration_us`` is without ``waited_us``,
-    the time that it waited for a person or its client; ``waiting_at`` is when it began to, while it does. ``cost_nano``
-    is billionths of a dollar, the sum of the known costs, null while none is known. ``lease_owner`` is the process that
-    runs it; ``lease_epoch`` grows whenever the turn gets another owner (it is resumed, taken over, or ended from
-    outside), so that a run that lost it can write no more. ``doubt_at`` is set while it waits for somebody to decide
-    what became of a call whose process was lost."""
+    ``step_types`` is a bit mask (1 << StepType). Durations are microseconds: ``duration_us`` is without
+    ``waited_us``, the time that it waited for a person or its client; ``waiting_at`` is when it began to, while it
+    does. ``error_message`` is what the message of its error has in common with others of its kind. ``cost_nano`` is
+    billionths of a dollar, the sum of the known costs, null while none is known. ``lease_owner`` is the process
+    that runs it; ``lease_epoch`` grows whenever the turn gets another owner (it is resumed, taken over, or ended
+    from outside), so that a run that lost it can write no more. ``doubt_at`` is set while it waits for somebody to
+    decide what became of a call whose process was lost."""
 
     id = KeyField()
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="turns", db_index=False)
@@ -52,6 +53,7 @@ class Turn(Scoped):
     provider = _term()
     end_user = _term()
     error_type = _term()
+    error_message = _term()
     started_at = MomentField()
     completed_at = MomentField(null=True, blank=True)
     duration_us = models.BigIntegerField(null=True, blank=True)
@@ -95,6 +97,8 @@ class Turn(Scoped):
             models.Index(fields=["end_user", "id"], name="turn_user", condition=Q(end_user__isnull=False)),
             # "failed or with a failed step", rare among many
             models.Index(fields=["id"], name="turn_errors", condition=Q(error_count__gt=0)),
+            # those that failed for the same reason
+            models.Index(fields=["error_message", "id"], name="turn_message", condition=Q(error_message__isnull=False)),
             # turns that wait for somebody's decision
             models.Index(fields=["doubt_at"], name="turn_doubt", condition=Q(doubt_at__isnull=False)),
             # branches of a turn
@@ -231,6 +235,7 @@ class Step(models.Model):
     server_side = models.BooleanField(default=True)
     violation = models.BooleanField(default=False)
     error_type = _term()
+    error_message = _term()
     finish = _term()
     started_at = MomentField()
     completed_at = MomentField(null=True, blank=True)
@@ -262,6 +267,8 @@ class Step(models.Model):
             models.Index(fields=["tool", "turn"], name="step_tool", condition=Q(tool__isnull=False)),
             # steps that run, wait or went wrong, rare among many: the condition must stand in the query
             models.Index(fields=["status", "id"], name="step_status", condition=~Q(status=StepStatus.COMPLETED)),
+            # those that failed for the same reason
+            models.Index(fields=["error_message", "id"], name="step_message", condition=Q(error_message__isnull=False)),
             # steps that somebody answered, rare among many
             models.Index(fields=["answered_by", "id"], name="step_answered", condition=Q(answered_by__isnull=False)),
         ]

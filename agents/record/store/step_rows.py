@@ -14,11 +14,11 @@ from agents.base.store import terms
 from agents.record.models.choices import StepStatus, StepType
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import COMPACTION, ErrorInfo, InferenceDetail, OtherDetail, ShieldDetail, StepDetail
-from agents.record.store import search, searchable_text
+from agents.record.store import error_messages, search, searchable_text
 
 OUTCOME_COLUMNS = (
-    "status completed_at duration_us waited_us ttft_us violation error_type_id kind_id finish_id input_tokens "
-    "output_tokens cached_tokens reasoning_tokens cost_nano price_id"
+    "status completed_at duration_us waited_us ttft_us violation error_type_id error_message_id kind_id finish_id "
+    "input_tokens output_tokens cached_tokens reasoning_tokens cost_nano price_id"
 )
 COLUMNS = (
     f"id turn_id number parent_id round type tool_id model_id name server_side started_at {OUTCOME_COLUMNS} foreign_id"
@@ -97,7 +97,7 @@ def step_row(draft: StepDraft) -> tuple[Any, ...]:
     )
 
 
-_NO_OUTCOME = (None, None, None, None, False, None, None, None, 0, 0, 0, 0, None, None)
+_NO_OUTCOME = (None, None, None, None, False, None, None, None, None, 0, 0, 0, 0, None, None)
 """The columns after ``status`` of a step that goes on."""
 _NO_USAGE = Usage()
 
@@ -112,7 +112,7 @@ def outcome_columns(outcome: StepOutcome) -> tuple[Any, ...]:
         outcome.waited_us,
         outcome.ttft_us,
         outcome.violates,
-        error_term(outcome.error),
+        *error_terms(outcome.error),
         _kind_term(detail),
         terms.intern(TermKind.FINISH, detail.model_response.stop_reason if isinstance(detail, InferenceDetail) else ""),
         usage.input_tokens,
@@ -134,9 +134,12 @@ def _kind_term(detail: StepDetail) -> int | None:
             return None
 
 
-def error_term(error: ErrorInfo | None) -> int | None:
-    """Return the interned type of an error."""
-    return terms.intern(TermKind.ERROR, error.type) if error else None
+def error_terms(error: ErrorInfo | None) -> tuple[int | None, int | None]:
+    """Return the interned type of an error, and what its message has in common with others of its kind."""
+    if error is None:
+        return None, None
+    message = error_messages.alike(error.message)
+    return terms.intern(TermKind.ERROR, error.type), terms.intern(TermKind.ERROR_MESSAGE, message)
 
 
 class StepContent(msgspec.Struct, frozen=True):

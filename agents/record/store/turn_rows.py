@@ -17,11 +17,11 @@ from agents.record.models.choices import Api, Source, TurnStatus
 from agents.record.schemas.content import CompletionMessage, TurnMessage, has_images, text_of
 from agents.record.schemas.events import ErrorInfo
 from agents.record.store import totals
-from agents.record.store.step_rows import error_term
+from agents.record.store.step_rows import error_terms
 from agents.record.store.totals import TurnTotals
 from agents.record.store.turn_clock import TurnClock
 
-STATE_COLUMNS = "status stop_reason completed_at duration_us waited_us error_type_id"
+STATE_COLUMNS = "status stop_reason completed_at duration_us waited_us error_type_id error_message_id"
 COLUMNS = (
     "id session_id agent_id revision_id parent_id number owner_id scope_id api source model_id provider_id end_user_id "
     f"started_at {STATE_COLUMNS} {totals.TURN_COLUMNS} iterations leg_count next_seq actor_key lease_owner "
@@ -93,7 +93,7 @@ def state_columns(state: TurnState) -> tuple[Any, ...]:
     """Build the columns `STATE_COLUMNS`."""
     ended = state.ended_us
     duration = None if ended is None else TurnClock(state.started_us, state.waited_us).worked_us(ended)
-    return state.status.value, state.stop_reason[:32], ended, duration, state.waited_us, error_term(state.error)
+    return state.status.value, state.stop_reason[:32], ended, duration, state.waited_us, *error_terms(state.error)
 
 
 def stop_reason(output: CompletionMessage | None, error: ErrorInfo | None) -> str:
