@@ -4,7 +4,7 @@ number leads to the list of its rows."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from urllib.parse import urlencode
@@ -17,19 +17,22 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from agents.base import ids
+from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, Unavailable
 from agents.base.timestamps import to_datetime
 from agents.logs.pages.lists import ListTab
 from agents.logs.pages.numbers import tab_of, zone_of
 from agents.logs.schemas.numbers import Group, Stats
-from agents.logs.store import numbers, pinned_groups
+from agents.logs.store import known_values, numbers, pinned_groups
 from agents.logs.store.pinned_groups import PinnedList
 from agents.logs.wire.export import group_table
 from agents.pages.period_metrics import cost_label, count_label, duration_label
 from agents.pages.periods import MetricsQuery
 from agents.query import parser
+from agents.query.chips import term_of
 from agents.query.describe import describe
-from agents.query.tree import Level, Or, Query
+from agents.query.tree import Level, Or, Query, conjuncts
+from agents.query.writer import with_path
 from agents.uikit import charts, format
 from agents.uikit.access import PageRequest, page
 from agents.uikit.charts import Chart, Point, Series
@@ -44,6 +47,9 @@ FIELDS = {
     "user": gettext_noop("User"),
     "status": gettext_noop("Status"),
     "error": gettext_noop("Error"),
+    "error.message": gettext_noop("Error message"),
+    "tag": gettext_noop("Tag"),
+    "env": gettext_noop("Environment"),
     "type": gettext_noop("Step"),
     "key": gettext_noop("API key"),
     "source": gettext_noop("Source"),
@@ -61,6 +67,8 @@ USUAL: dict[Level, tuple[str, ...]] = {
     "step": ("tool",),
     "response": ("model", "day"),
 }
+SEVERAL = frozenset({"tool", "tag", "prompt", "env"})
+"""Fields, beside those of the metadata, of which a turn may have several values: it is in the group of each."""
 MAX_GROUPS, MAX_ROWS, MAX_SERIES, MAX_POINTS = 10_000, 500, 5, 200
 _LABELS: dict[str, Callable[[str], str]] = {"status": status_label, "type": type_label, "source": source_label}
 
@@ -132,7 +140,7 @@ class GroupedList:
 @page("read")
 def grouped(request: PageRequest) -> HttpResponse:
     chosen = read_list(request)
-    context = _form(chosen) | {
+    context = _form(chosen, _metadata(request.actor, chosen.tab)) | {
         "pin_url": chosen.url("groups-pin"),
         "is_pinned": chosen.to_pin in pinned_groups.listing(request.actor),
         "can_pin": "run" in request.actor.actions,
@@ -161,18 +169,32 @@ def read_list(request: PageRequest) -> GroupedList:
     tab, zone = tab_of(request), zone_of(request)
     query = parser.read(request.GET.get("q", ""), now_us=ids.now_us(), zone=zone, level=tab.level)
     names = [name for text in request.GET.getlist("by") for name in text.split(",") if name]
-    by = tuple(dict.fromkeys(names)) or USUAL[tab.level]
+    by = tuple(dict.fromkeys(names)) or _usual(query)
     show = request.GET.get("show") or "count"
     if show not in MEASURES:
         raise InvalidRequest(f"show: say one of {', '.join(MEASURES)}.", param="show")
     return GroupedList(tab, query, by, show, ZoneInfo(zone))
 
 
-def _form(chosen: GroupedList) -> dict[str, object]:
+def _usual(query: Query) -> tuple[str, ...]:
+    """Return what a list is grouped by where nothing is chosen: one of failures by their messages."""
+    has_failed = term_of("status", "failed")
+    if query.level in ("turn", "step") and has_failed in conjuncts(query.tree):
+        return ("error.message",)
+    return USUAL[query.level]
+
+
+def _metadata(actor: Actor, tab: ListTab) -> set[str]:
+    """Return the fields of the metadata that the newest turns have."""
+    return {f"meta.{path}" for path, _value in known_values.pairs(actor, "meta")} if tab.level == "turn" else set()
+
+
+def _form(chosen: GroupedList, metadata: Iterable[str]) -> dict[str, object]:
     from agents.logs.store.numbers.dimensions import GROUPS  # with numpy, when first counted
 
     fields = next(columns for table, columns in GROUPS.items() if table == chosen.tab.level)
     names = [name for name in (*FIELDS, *TIMES) if name in TIMES or name in fields]
+    names += sorted({*metadata, *chosen.by}.difference(names))
     return {
         "place": chosen.tab,
         "text": chosen.query.text,
@@ -184,10 +206,15 @@ def _form(chosen: GroupedList) -> dict[str, object]:
         "show": chosen.show,
         "measures": [(name, _(measure.title)) for name, measure in MEASURES.items()],
         "csv_url": chosen.url(format="csv"),
+        "overlaps": chosen.tab.level == "turn" and any(map(_has_several, chosen.by)),
         "rows": (),
         "slow": "",
         "chart": None,
     }
+
+
+def _has_several(field: str) -> bool:
+    return field in SEVERAL or field.startswith("meta.")
 
 
 def field_title(name: str) -> str:
@@ -211,7 +238,7 @@ def _row(chosen: GroupedList, group: Group, share: float) -> GroupRow:
         if name in TIMES and group.from_us is not None:
             query = query.during(*_interval(name, group.from_us, chosen.zone))
         else:
-            query = query.where(name, value or None)
+            query = query.where(with_path(name), value or None)
     labels = tuple(_label(name, group, position, chosen.zone) for position, name in enumerate(chosen.by))
     return GroupRow(labels, query.url, query.also("status:failed").url, group.stats, share)
 

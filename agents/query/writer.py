@@ -130,6 +130,15 @@ def field_text(term: FieldTerm) -> str:
     return ".".join((term.field, *map(_step_text, term.path)))
 
 
+def with_path(name: str) -> str:
+    """Return the field that is called by its dotted path, ``meta.first name``, as a query has it: steps in quotes where
+    they need them."""
+    if name in FIELDS:
+        return name
+    field, *steps = name.split(".")
+    return ".".join((field, *(step if step.startswith("[") else _step_text(step) for step in steps)))
+
+
 def _step_text(step: str | int) -> str:
     if isinstance(step, int):
         return "[*]" if step == EVERY_ITEM else f"[{step}]"

@@ -11,7 +11,9 @@ from django.test import Client
 
 from agents.base.access import Actor
 from agents.base.store import keys
+from agents.base.store.writer import writer
 from agents.record.models.turns import Turn
+from agents.record.store import tags, turns
 from tests.conftest import Clock
 from tests.support.pages.api_numbers import links, stats
 from tests.support.pages.logged_turns import Worked, log_turn, make_session
@@ -79,6 +81,44 @@ def test_each_number_is_that_of_its_list(client: Client, days: Clock, level: str
     assert sum(count for count, _ in found) == whole
 
 
+def test_failures_are_grouped_by_their_messages(client: Client, me: Actor) -> None:
+    session = make_session(me, "support")
+    for error in ("order 7 is gone", "order 8 is gone", "HTTP 503", ""):
+        log_turn(me, session, "Look", status="failed", error=error)
+    found = counts(page(client, q="status:failed"))
+    assert [count for count, _ in found] == [2, 1, 1]
+    for count, url in found:
+        assert stats(client, url)["count"] == count, url
+    rows = csv.DictReader(
+        io.StringIO(client.get("/logs/groups/", {"q": "status:failed", "format": "csv"}).content.decode(), newline="")
+    )
+    assert {row["error.message"] for row in rows} == {"order … is gone", "HTTP 503", ""}
+
+
+@pytest.mark.parametrize(
+    "by", ["tag", "tool", "tag,tool", "env", "meta.plan", "meta.first name", "meta.of=a", "meta.a.b"]
+)
+def test_a_turn_is_in_the_group_of_each_of_its_values(client: Client, me: Actor, by: str) -> None:
+    session = make_session(me, "support")
+    metadata = {"env": "prod", "plan": "pro", "first name": 'A "b" *', "of": "a=b", "a": {"b": 1}}
+    turn_keys = [turns.key_of(log_turn(me, session, "Look", steps=[Worked("a"), Worked("b")])) for _ in range(3)]
+    writer.write(lambda: tags.add(["vip", "slow"], turns=turn_keys[:2]))
+    writer.write(lambda: tags.index_turns([(turn_keys[0], metadata)]))
+    html = page(client, by=by)
+    assert "counted in the group of each" in html
+    found = counts(html)
+    assert len(found) > 1
+    for count, url in found:
+        assert stats(client, url)["count"] == count, url
+
+
+def test_the_fields_of_the_metadata_are_offered(client: Client, me: Actor) -> None:
+    turn = turns.key_of(log_turn(me, make_session(me, "support"), "Look"))
+    writer.write(lambda: tags.index_turns([(turn, {"plan": "pro"})]))
+    assert '<option value="meta.plan">' in page(client)
+    assert '<option value="meta.plan">' not in page(client, level="step", by="tool")
+
+
 def test_the_query_holds_in_each_group(client: Client, days: Clock) -> None:
     for query in ("tool:tool_1", "agent:support OR tool:tool_1", "-tool:tool_1 tool:tool_0"):
         found = counts(page(client, level="turn", by="agent,day", q=query))
@@ -128,6 +168,8 @@ def test_nothing_is_said_to_match(client: Client, db: None) -> None:
         ({"by": "colour"}, "by"),
         ({"by": "agent,day,model"}, "by"),
         ({"level": "session", "by": "tool"}, "by"),
+        ({"level": "step", "by": "meta.plan"}, "by"),
+        ({"by": "meta."}, "by"),
         ({"show": "colour"}, "show"),
         ({"level": "agent"}, "level"),
         ({"q": "status:"}, ""),

@@ -31,7 +31,9 @@ _TITLES = {
     "tool": gettext_noop("Tool"),
     "user": gettext_noop("User"),
     "tag": gettext_noop("Tag"),
+    "env": gettext_noop("Environment"),
     "prompt": gettext_noop("Prompt"),
+    "error.message": gettext_noop("Error message"),
     "source": gettext_noop("Source"),
 }
 PERIODS = {

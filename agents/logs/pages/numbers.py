@@ -27,9 +27,9 @@ from agents.uikit.access import PageRequest, page
 from agents.uikit.kept_numbers import kept_numbers, url_with_numbers
 
 BY: Mapping[Level, Sequence[str]] = {
-    "turn": ("status", "agent", "model", "type", "tool", "source", "user", "tag", "prompt"),
+    "turn": ("status", "agent", "model", "type", "tool", "source", "user", "tag", "env", "prompt", "error.message"),
     "session": ("agent", "source"),
-    "step": ("status", "type", "tool", "model", "agent"),
+    "step": ("status", "type", "tool", "model", "agent", "error.message"),
     "response": ("status", "model", "user"),
 }
 BUCKETS = 60

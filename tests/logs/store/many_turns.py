@@ -28,6 +28,7 @@ DAY_US = 86_400_000_000
 SPAN_US = 4 * DAY_US
 STATES = ["rows", "sealed", "in between"]
 """How much of the turns is sealed."""
+MESSAGES = ("order … was not found", "HTTP 503", "Zeit ist um: *", "")
 REASONS = ("", "end_of_turn", "out_of_tokens", "violation", "something of its own")
 
 
@@ -130,6 +131,7 @@ class Many:
             provider_id=self._term(TermKind.PROVIDER, "scripted", "other"),
             end_user_id=self._term(TermKind.END_USER, "u1", "u2", "u3", ""),
             error_type_id=terms.intern(TermKind.ERROR, "timeout") if status == TurnStatus.FAILED else None,
+            error_message_id=self._term(TermKind.ERROR_MESSAGE, *MESSAGES) if status == TurnStatus.FAILED else None,
             started_at=to_datetime(at_us),
             duration_us=self._amount(5_000_000),
             waited_us=self._amount(90_000_000),
@@ -153,10 +155,11 @@ class Many:
             created_at=turn.started_at,
             first_seq=0,
         )
-        if self.chance.random() < 0.3:
-            tag = self._term(TermKind.TAG, "vip", "slow")
-            assert tag is not None
-            TurnTag.objects.create(term_id=tag, turn_id=key)
+        for kind, names in ((TermKind.TAG, ("vip", "slow")), (TermKind.META, ("env=prod", "plan=pro", "plan=free"))):
+            for name in self.chance.sample(names, self.chance.choice((0, 0, 1, 2))):
+                term = self._term(kind, name)
+                assert term is not None
+                TurnTag.objects.create(term_id=term, turn_id=key)
         return key
 
     def _step(self, turn: int, number: int, at_us: int, priced: bool) -> Step:

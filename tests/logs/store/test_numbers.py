@@ -12,7 +12,8 @@ import pytest
 
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, Unavailable
-from agents.base.store import changes, terms
+from agents.base.models.terms import Term, TermKind
+from agents.base.store import changes
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_us
 from agents.logs.models.segments import Segment, SegmentColumn
@@ -60,6 +61,10 @@ TURN_QUERIES = [
     "tag:vip tool:search -status:failed",
     "has:tags",
     "-tag:v*",
+    "env:prod -meta.plan:pro",
+    'error.message:"order … was not found"',
+    'error.message:!="HTTP 503"',
+    "-has:error.message status:failed",
     "tag:!=vip",
     "session:session*",
     "session(status:failed)",
@@ -151,8 +156,7 @@ def test_statistics_of_steps_are_those_of_the_rows(many: Many) -> None:
 def test_a_facet_counts_the_rows_that_have_each_value(many: Many) -> None:
     for actor, query, rows in every(many.actors, ["", "duration:>1s", "user:u1 -has:error", "is:live"]):
         found = {
-            facet.field: facet
-            for facet in numbers.facets(actor, query, ["status", "agent", "model", "type", "tool", "tag"])
+            facet.field: facet for facet in numbers.facets(actor, query, ["status", "agent", "model", "type", "tool"])
         }
         assert counts(found["status"]) == Counter(row.get_status_display() for row in rows)
         assert counts(found["agent"]) == Counter(row.agent.name for row in rows if row.agent)
@@ -163,9 +167,6 @@ def test_a_facet_counts_the_rows_that_have_each_value(many: Many) -> None:
         )
         tools = {(step.turn_id, step.tool.value) for step in steps if step.tool}
         assert counts(found["tool"]) == Counter(tool for _, tool in tools)
-        tags = TurnTag.objects.filter(turn_id__in=[row.pk for row in rows]).values_list("term_id", flat=True)
-        assert counts(found["tag"]) == Counter(terms.text(tag) for tag in tags)
-        assert found["tag"].absent == len(rows) - len(tags)
         assert found["agent"].absent == sum(row.agent is None for row in rows)
 
 
@@ -248,6 +249,57 @@ def test_each_group_has_the_statistics_of_its_rows(many: Many) -> None:
         assert [group.from_us for group in found.groups] == sorted(group.from_us or 0 for group in found.groups)
 
 
+SEVERAL = ["tag", "env", "tool", "meta.plan", "error.message"]
+
+
+@pytest.mark.parametrize("by", [*([field] for field in SEVERAL), ["tag", "tool"], ["meta.plan", "agent"]])
+def test_a_turn_is_in_the_group_of_each_of_its_values(many: Many, by: list[str]) -> None:
+    for actor, query, rows in every(many.actors, ["", "tag:vip", "status:failed -tool:search"]):
+        expected_groups: dict[tuple[str | None, ...], list[Any]] = {}
+        for row in rows:
+            for values in itertools.product(*(values_of(row, field) for field in by)):
+                expected_groups.setdefault(values, []).append(row)
+        found = {tuple(group.values): told(group.stats) for group in numbers.groups(actor, query, by).groups}
+        assert found == {values: expected(own) for values, own in expected_groups.items()}
+
+
+@pytest.mark.parametrize("field", SEVERAL)
+def test_a_facet_counts_each_value_of_a_turn(many: Many, field: str) -> None:
+    for actor, query, rows in every(many.actors, ["", "status:failed"]):
+        every_value = [value for row in rows for value in values_of(row, field)]
+        [facet] = numbers.facets(actor, query, [field])
+        assert counts(facet) == Counter(value for value in every_value if value is not None)
+        assert facet.absent == every_value.count(None)
+
+
+def test_the_values_of_a_path_are_counted_without_the_condition_on_it(many: Many) -> None:
+    admin = many.actors[0]
+    [without] = numbers.facets(admin, asked(""), ["meta.plan"])
+    [facet] = numbers.facets(admin, asked("meta.plan:pro"), ["meta.plan"])
+    assert counts(facet) == counts(without)
+
+
+def values_of(row: Any, field: str) -> list[str | None]:
+    """The values of a field of a turn; None alone for one that has none."""
+    return [*sorted(_texts_of(row, field))] or [None]
+
+
+def _texts_of(row: Any, field: str) -> set[str]:
+    if field == "error.message":
+        return {str(row.error_message)} if row.error_message else set()
+    if field == "agent":
+        return {row.agent.name} if row.agent else set()
+    if field == "tool":
+        steps = Step.objects.unscoped("test").filter(turn_id=row.pk, tool__isnull=False)
+        return {str(step.tool) for step in steps}
+    terms = Term.objects.filter(pk__in=TurnTag.objects.filter(turn_id=row.pk).values("term_id"))
+    if field == "tag":
+        return {term.value for term in terms if term.kind == TermKind.TAG}
+    start = f"{field.removeprefix('meta.')}="
+    own = (term.value for term in terms if term.kind == TermKind.META and term.value.startswith(start))
+    return {value.removeprefix(start) for value in own}
+
+
 def in_group(row: Any, group: Any) -> bool:
     same_day: bool = group.from_us <= to_us(row.started_at) < group.from_us + DAY_US
     return same_day and (row.agent.name if row.agent else "") == group.labels[1]
@@ -327,8 +379,10 @@ def test_unknown_fields_are_refused_by_name(admin: Actor) -> None:
     with pytest.raises(InvalidRequest, match="nonsense") as refused:
         numbers.facets(admin, asked(""), ["nonsense"])
     assert refused.value.param == "by"
-    with pytest.raises(InvalidRequest, match="tag"):
-        numbers.groups(admin, asked(""), ["tag"])
+    with pytest.raises(InvalidRequest, match="type"):
+        numbers.groups(admin, asked(""), ["type"])
+    with pytest.raises(InvalidRequest, match="meta"):
+        numbers.groups(admin, asked("", "step"), ["meta.plan"])
 
 
 def test_who_may_do_nothing_sees_no_numbers(many: Many) -> None:

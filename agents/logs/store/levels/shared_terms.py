@@ -56,11 +56,11 @@ def tag_term(tags: Any, column: str, kind: TermKind, start: Callable[[FieldTerm]
 
 def _under(kind: TermKind, prefix: str) -> Q:
     """Build the condition on interned texts that are values at a path, or inside it."""
-    return _from(kind, prefix) | _from(kind, f"{prefix[:-1]}.") if prefix else Q(kind=int(kind))
+    return starting_with(kind, prefix) | starting_with(kind, f"{prefix[:-1]}.") if prefix else Q(kind=int(kind))
 
 
-def _from(kind: TermKind, prefix: str) -> Q:
-    """Build the condition on interned texts with a prefix."""
+def starting_with(kind: TermKind, prefix: str) -> Q:
+    """Build the condition on interned texts that start with a prefix."""
     if not prefix:
         return Q(kind=int(kind))
     if connection.vendor == "sqlite":  # LIKE would read them all: its case counts for nothing
@@ -75,7 +75,7 @@ def matching_terms(kind: TermKind, prefix: str, node: FieldTerm) -> list[int]:
         full_text = (prefix + value.text)[:MAX_LENGTH]
         rows = Term.objects.filter(kind=int(kind), folded=fold(full_text)[:1000])
         return [key for key, text in rows.values_list("pk", "value") if text.startswith(prefix)]
-    rows = Term.objects.filter(_from(kind, prefix))
+    rows = Term.objects.filter(starting_with(kind, prefix))
     return [key for key, text in rows.values_list("pk", "value") if value_matches(value, text[len(prefix) :])]
 
 

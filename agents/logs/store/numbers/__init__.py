@@ -27,6 +27,7 @@ time limit it ends with Unavailable. numpy is imported when something is first c
 ``bucketing``   rows over time
 ``summing``     sums and percentiles, in groups (``grouping``) too
 ``dimensions``  the fields and lengths of time that rows are grouped by
+``listed_terms`` which of the interned strings of turns are values of a field
 ``row_amounts`` the amounts of rows: durations, waits, tokens, costs
 ``ranking``     the rows in the order of an amount
 ``sessions``    the same over sessions, which have no columns
@@ -95,11 +96,11 @@ def facets(actor: Actor, query: Query, by: Sequence[str], limit: int = LIMIT) ->
 
 
 def _facet_counter(query: Query, by: Sequence[str], limit: int) -> FacetCounter:
-    from agents.logs.store.numbers.dimensions import FACETS
+    from agents.logs.store.numbers.dimensions import facet_columns
     from agents.logs.store.numbers.faceting import FacetCounter
 
     table = _table(query)
-    _check_names("by", by, FACETS[table])
+    _check_names("by", by, facet_columns(table, by))
     return FacetCounter(table, list(dict.fromkeys(by)), limit)
 
 
@@ -148,7 +149,7 @@ def check_groups(query: Query, by: Sequence[str]) -> None:
     """Raise InvalidRequest where `groups` would."""
     from agents.logs.store.numbers import dimensions
 
-    _check_names("by", by, {**dimensions.GROUPS[_table(query)], **dimensions.PERIODS})
+    _check_names("by", by, {**dimensions.group_columns(_table(query), by), **dimensions.PERIODS})
     if not 1 <= len(set(by)) == len(by) <= 2:
         raise InvalidRequest("by: one or two different fields.", param="by")
 

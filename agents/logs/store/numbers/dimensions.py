@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, tzinfo
 
 import numpy as np
@@ -10,11 +10,12 @@ import numpy as np
 from agents.base.timestamps import to_datetime, to_us
 from agents.logs.store.numbers.columns import Array, Coded, coded
 from agents.logs.store.numbers.layouts import CHILDREN, LAYOUTS, Table
+from agents.logs.store.numbers.listed_terms import META
 from agents.query.tree import LEVELS
 from agents.record.catalogue import CATALOGUE
 
 
-def _facets(table: Table) -> Mapping[str, str]:
+def _facets(table: Table) -> dict[str, str]:
     """Return the columns of a table's facets by field. The rows below a turn have the turn's value of fields that
     are only of wider levels."""
     wider = LEVELS[: LEVELS.index(table)]
@@ -28,18 +29,33 @@ def _facets(table: Table) -> Mapping[str, str]:
     return columns
 
 
-FACETS: Mapping[Table, Mapping[str, str]] = {table: _facets(table) for table in LAYOUTS}
+FACETS: Mapping[Table, dict[str, str]] = {table: _facets(table) for table in LAYOUTS}
 """By table and field, the column a facet counts."""
 
-MULTIVALUED = frozenset({"turn.tools", "turn.terms", "turn.step_types"})
-"""Columns of which a turn may have more than one value, or none."""
-
-GROUPS: Mapping[Table, Mapping[str, str]] = {
-    table: {field: column for field, column in columns.items() if column not in MULTIVALUED}
+GROUPS: Mapping[Table, dict[str, str]] = {
+    table: {field: column for field, column in columns.items() if column != "turn.step_types"}
     | ({} if table == "session" else {"session": "turn.session_id"})
     for table, columns in FACETS.items()
 }
-"""By table and field, the column that groups are made by; a row is in one group."""
+"""By table and field, the column that groups are made by. A turn with several values of a field is in the group of
+each."""
+
+
+def facet_columns(table: Table, names: Iterable[str]) -> Mapping[str, str]:
+    """Return the columns of a table's facets by field; values of the metadata, such as ``meta.plan``, are included
+    where they are among these names."""
+    return FACETS[table] | _metadata(table, names)
+
+
+def group_columns(table: Table, names: Iterable[str]) -> Mapping[str, str]:
+    """Return the columns that groups are made by, as `facet_columns` does."""
+    return GROUPS[table] | _metadata(table, names)
+
+
+def _metadata(table: Table, names: Iterable[str]) -> dict[str, str]:
+    is_indexed = table == "turn"
+    return {name: "turn.terms" for name in names if is_indexed and name.startswith(META) and name != META}
+
 
 STARTED: Mapping[Table, str] = {
     "turn": "turn.started_at",

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from django.db.models import Q
 
-from agents.base.models.terms import Term, TermKind
 from agents.logs.schemas.numbers import Facet, FacetValue
 from agents.logs.store.numbers.columns import NULL, Array, Coded
-from agents.logs.store.numbers.dimensions import FACETS
+from agents.logs.store.numbers.dimensions import facet_columns
 from agents.logs.store.numbers.labels import names
 from agents.logs.store.numbers.layouts import CHILDREN, RAGGED, Table
+from agents.logs.store.numbers.listed_terms import keys_of, of_field
 from agents.logs.store.numbers.scan import MatchedChunk, Rows
 from agents.record.models.choices import Api, StepType
 
@@ -25,11 +24,11 @@ class FacetCounter:
     are returned of a field."""
 
     def __init__(self, table: Table, by: Sequence[str], limit: int) -> None:
-        self._columns = {field: FACETS[table][field] for field in by}
+        self._columns = {field: facet_columns(table, by)[field] for field in by}
         self._limit = limit
         self._counts: dict[str, Counts] = {field: Counter() for field in by}
         self._totals: Counter[str] = Counter()
-        self._listed: dict[str, Array] = {}
+        self._listed: dict[str, Array | None] = {}
         self.needs = {*self._columns.values(), *([f"{table}.turn"] if table in CHILDREN else [])}
 
     def add(self, matched: MatchedChunk) -> None:
@@ -41,22 +40,13 @@ class FacetCounter:
 
     def _terms(self, field: str) -> Array | None:
         """Return the keys of the interned strings that are counted of a field; None for all."""
-        if field in LISTED_TERMS and field not in self._listed:
-            keys = Term.objects.filter(LISTED_TERMS[field]).values_list("pk", flat=True)
-            self._listed[field] = np.array(list(keys), dtype=np.int64)
-        return self._listed.get(field)
+        if field not in self._listed:
+            self._listed[field] = keys_of(field)
+        return self._listed[field]
 
     def facets(self) -> list[Facet]:
         """Return the facets in the order of the fields."""
         return [_facet(field, counts, self._totals[field], self._limit) for field, counts in self._counts.items()]
-
-
-LISTED_TERMS: Mapping[str, Q] = {
-    "tag": Q(kind=int(TermKind.TAG)),
-    "prompt": Q(kind=int(TermKind.PROMPT), value__contains="@"),
-}
-"""Of fields whose values are interned strings among those of other fields, the ones that are counted: a prompt has one
-for its id as well, whatever the version."""
 
 
 def _add(counts: Counts, matched: MatchedChunk, name: str, rows: Rows, listed: Array | None) -> None:
@@ -91,10 +81,7 @@ def _add_ragged(counts: Counts, matched: MatchedChunk, name: str, rows: Rows, li
     column = matched.chunk.ragged(name)
     chosen = np.zeros(len(column.counts), dtype=bool)
     chosen[rows] = True
-    owners, codes = column.rows, column.codes
-    if listed is not None:
-        counted = np.isin(column.values, listed)
-        owners, codes = owners[counted[codes]], codes[counted[codes]]
+    owners, codes = of_field(column, listed)
     selected = chosen[owners]
     _add_counts(counts, column.values, np.bincount(codes[selected], minlength=len(column.values)))
     chosen[owners] = False

@@ -1,4 +1,5 @@
-"""Group rows by one or two fields or lengths of time."""
+"""Group rows by one or two fields or lengths of time. A turn with several tags, tools or values of its metadata is in
+the group of each."""
 
 from __future__ import annotations
 
@@ -10,9 +11,10 @@ import numpy as np
 from agents.base.schemas.wire import iso
 from agents.logs.schemas.numbers import Group, Stats
 from agents.logs.store.numbers.columns import NULL, Array, Coded, coded
-from agents.logs.store.numbers.dimensions import GROUPS, PERIODS, STARTED, periods
+from agents.logs.store.numbers.dimensions import PERIODS, STARTED, group_columns, periods
 from agents.logs.store.numbers.labels import names
-from agents.logs.store.numbers.layouts import CHILDREN, Table
+from agents.logs.store.numbers.layouts import CHILDREN, RAGGED, Table
+from agents.logs.store.numbers.listed_terms import keys_of, of_field
 from agents.logs.store.numbers.scan import MatchedChunk, Rows
 
 
@@ -23,29 +25,53 @@ class Grouping:
         self._table = table
         self._zone = zone or UTC
         self._by = by
+        self._columns = group_columns(table, by)
+        self._listed: dict[str, Array | None] = {}
         self.numbers: dict[tuple[int, ...], int] = {}
-        self.needs = {STARTED[table] if name in PERIODS else GROUPS[table][name] for name in by}
+        self.needs = {STARTED[table] if name in PERIODS else self._columns[name] for name in by}
         if table in CHILDREN:
             self.needs.add(f"{table}.turn")
 
-    def assign(self, matched: MatchedChunk, rows: Rows) -> tuple[Array, Array]:
-        """Return (for each row the index of its group in the second array, the numbers of the groups)."""
-        size = matched.size(rows)
-        indices, group_keys = np.zeros(size, dtype=np.uint16), [()]
+    def assign(self, matched: MatchedChunk, rows: Rows) -> tuple[Rows, Array, Array]:
+        """Return (the rows, each once for each of its groups; for each of these the index of its group in the last
+        array; the numbers of the groups)."""
+        indices, group_keys = np.zeros(matched.size(rows), dtype=np.uint16), [()]
         for name in self._by:
-            column = self._column(name, matched, rows)
+            if self._columns.get(name) in RAGGED:
+                column, positions = self._spread(name, matched, rows)
+                rows, indices = _indices(matched, rows)[positions], indices[positions]
+            else:
+                column = self._column(name, matched, rows)
             joint = coded(indices.astype(np.int64) * len(column.values) + column.codes)
             pairs = (divmod(value, len(column.values)) for value in joint.values.tolist())
             values = column.values.tolist()
             group_keys = [(*group_keys[before], values[own]) for before, own in pairs]
             indices = joint.codes
-        return indices, np.array([self.numbers.setdefault(key, len(self.numbers)) for key in group_keys])
+        return rows, indices, np.array([self.numbers.setdefault(key, len(self.numbers)) for key in group_keys])
 
     def _column(self, name: str, matched: MatchedChunk, rows: Rows) -> Coded:
         if name in PERIODS:
             return periods(matched.ints(STARTED[self._table], rows), PERIODS[name], self._zone)
-        column = matched.column(GROUPS[self._table][name], rows)
-        return column if isinstance(column, Coded) else coded(matched.ints(GROUPS[self._table][name], rows))
+        column = matched.column(self._columns[name], rows)
+        return column if isinstance(column, Coded) else coded(matched.ints(self._columns[name], rows))
+
+    def _spread(self, name: str, matched: MatchedChunk, rows: Rows) -> tuple[Coded, Array]:
+        """Return the values of a field that rows have any number of, and for each the position of its row among
+        ``rows``. A row without one has `NULL`."""
+        if name not in self._listed:
+            self._listed[name] = keys_of(name)
+        column = matched.chunk.ragged(self._columns[name])
+        owners, codes = of_field(column, self._listed[name])
+        counts = np.bincount(owners, minlength=len(column.counts))
+        starts = np.cumsum(counts) - counts
+        own = _indices(matched, rows)
+        repeats = np.maximum(counts[own], 1)
+        positions = np.repeat(np.arange(len(own)), repeats)
+        offsets = np.arange(len(positions)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+        has_value = (counts[own] > 0)[positions]
+        values = np.full(len(positions), NULL, dtype=np.int64)
+        values[has_value] = column.values[codes[(starts[own][positions] + offsets)[has_value]]]
+        return coded(values), positions
 
     def select(self, counts: Array, limit: int) -> list[int]:
         """Return the numbers of the groups to report: the newest times, else those with the most rows."""
@@ -56,6 +82,10 @@ class Grouping:
         if times:
             chosen.sort(key=lambda key: ([key[index] for index in times], rank[key], key))
         return [self.numbers[key] for key in chosen]
+
+
+def _indices(matched: MatchedChunk, rows: Rows) -> Array:
+    return np.arange(matched.size(rows)) if isinstance(rows, slice) else rows
 
 
 def labelled_groups(

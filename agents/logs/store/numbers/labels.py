@@ -9,6 +9,7 @@ from agents.base import ids
 from agents.base.models.people import ApiKey
 from agents.base.store import terms
 from agents.logs.store.levels.stored_terms import labels_of, stored_column
+from agents.logs.store.numbers.listed_terms import meta_start
 from agents.record.catalogue import CATALOGUE
 from agents.record.models.agents import Agent, Session
 from agents.record.models.choices import RESPONSE_STATUSES
@@ -18,6 +19,8 @@ Names = dict[int, tuple[str, str]]
 
 
 def names(field: str, numbers: Iterable[int]) -> Names:
+    if start := meta_start(field):
+        return {number: (value.removeprefix(start),) * 2 for number, (value, _label) in _terms(set(numbers)).items()}
     if field in _NAMES:
         return _NAMES[field](set(numbers))
     labels = _choices(field)

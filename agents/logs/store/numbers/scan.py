@@ -107,7 +107,7 @@ def constrains(node: tree.Node, names: set[str]) -> bool:
     """Whether a condition is on one of these fields alone."""
     match node:
         case tree.FieldTerm():
-            return node.field in names and not node.path
+            return ".".join((node.field, *map(str, node.path))) in names
         case tree.Not():
             return constrains(node.node, names)
         case tree.Or():

@@ -62,7 +62,7 @@ class StatsCounter:
         rows = matched.rows()
         if rows is None:
             return
-        indices, numbers = self._grouping.assign(matched, rows)
+        rows, indices, numbers = self._grouping.assign(matched, rows)
         self._sums.add(indices, _amounts(matched, rows), numbers)
         for name, parts in zip(_TIMES, self._sums.times, strict=True):
             values = row_amounts.of(name, matched, rows)
