@@ -6,7 +6,7 @@ from django.utils.translation import gettext_noop
 
 from agents.base.lazy_import import lazy_import
 from agents.feedback.store import query_fields
-from agents.logs.store import query, saved_views
+from agents.logs.store import query, row_feedback, saved_views
 from agents.logs.store.saved_views import StoredView
 from agents.pages.page_hooks import hooks
 
@@ -17,6 +17,8 @@ def install() -> None:
     for field in query_fields.FIELDS:
         query.add_field(field, query_fields.TERMS, _PRESENCE.get(field.name, ""))
     saved_views.add_built_in(StoredView("rated-down", gettext_noop("Rated down"), "rating:down", "turn"))
+    row_feedback.reader.of_rows = lazy_import("agents.feedback.store.row_feedback.of_rows")
+    row_feedback.reader.score_names = lazy_import("agents.feedback.store.row_feedback.score_names")
     hooks.feedback_section = lazy_import("agents.feedback.pages.section")
     hooks.step_feedback = lazy_import("agents.feedback.pages.step_controls")
     hooks.empty_step_feedback = lazy_import("agents.feedback.pages.empty_step_controls")

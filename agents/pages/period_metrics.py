@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from agents.base.access import Actor
-from agents.logs.pages.facet_values import values_url
 from agents.logs.pages.lists import LIST_OF_LEVEL
 from agents.logs.schemas.numbers import Group, Stats
 from agents.logs.store import numbers
@@ -341,7 +340,7 @@ def top_table(name: str, groups: Sequence[Group], query: MetricsQuery, sort: str
     rows = tuple(
         _table_row(name, group, query, amount(group.stats), maximum, labels.absent) for group in ordered[:MAX_ROWS]
     )
-    all_url = values_url(LIST_OF_LEVEL[query.level], name, query.text)
+    all_url = LIST_OF_LEVEL[query.level].values_link(name, query.text)
     return TopTable(name, labels.title, rows, len(ordered) - len(rows), labels.none, all_url)
 
 

@@ -158,7 +158,7 @@ def without_term(query: Query, term: FieldTerm) -> Query:
 
 
 def conditions_on(query: Query, field: str) -> list[FieldTerm]:
-    """Return the terms of the conditions that are on this field alone."""
+    """Return the terms of the conditions that are on this field alone, with its path where it has one."""
     return [term for node in conjuncts(query.tree) for term in _terms_on(node, field)]
 
 
@@ -171,7 +171,7 @@ def without_field(query: Query, field: str) -> Query:
 def _terms_on(node: Node, field: str) -> list[FieldTerm]:
     """Return the alternatives of a condition on this field alone; empty for any other condition."""
     alternatives = disjuncts(node)
-    terms = [term for term in alternatives if isinstance(term, FieldTerm) and term.field == field]
+    terms = [term for term in alternatives if isinstance(term, FieldTerm) and field_text(term) == field]
     return terms if len(terms) == len(alternatives) else []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from django.db.models import F, Q
@@ -80,14 +81,18 @@ def _comment_matches(value: SearchPhrase, *, exact: bool) -> Q:
     return Q(words__contains=text if value.inside else f" {text}{'' if value.prefix else ' '}")
 
 
-def _feedback_on(column: str) -> Callable[[], Any]:
-    """Return a query of the feedback on sessions, turns or steps themselves, without that on rows below them."""
-    below = {"session_id": Q(turn=None), "turn_id": Q(turn__isnull=False, step=None), "step_id": Q(step__isnull=False)}
-    return lambda: Feedback.objects.filter(below[column])
-
-
-TERMS: Mapping[Level, Terms] = {
-    "session": _terms(_feedback_on("session_id"), "session_id"),
-    "turn": _terms(_feedback_on("turn_id"), "turn_id"),
-    "step": _terms(_feedback_on("step_id"), "step_id"),
+COLUMNS: Mapping[Level, str] = {"session": "session_id", "turn": "turn_id", "step": "step_id"}
+"""By level of rows that feedback is given on, the column that refers to them."""
+_OWN: Mapping[Level, Q] = {
+    "session": Q(turn=None),
+    "turn": Q(turn__isnull=False, step=None),
+    "step": Q(step__isnull=False),
 }
+
+
+def feedback_on(level: Level) -> Any:
+    """Return a query of the feedback on rows of a level themselves, without that on rows below them."""
+    return Feedback.objects.filter(_OWN[level])
+
+
+TERMS: Mapping[Level, Terms] = {level: _terms(partial(feedback_on, level), column) for level, column in COLUMNS.items()}

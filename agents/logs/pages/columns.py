@@ -75,6 +75,8 @@ _COST = Column("cost", gettext_noop("Cost"), "cost", "number", from_px=1200, sor
 _MODEL = Column("model", gettext_noop("Model"), "model", "label", optional=True)
 _USER = Column("user", gettext_noop("User"), "user", "label", rem=6, optional=True)
 _TAGS = Column("tags", gettext_noop("Tags"), "tags", "label", optional=True)
+_METADATA = Column("meta", gettext_noop("Metadata"), "metadata", "label", optional=True)
+_FEEDBACK = Column("feedback", gettext_noop("Feedback"), "feedback", "label", optional=True)
 _FIRST_TOKEN = Column("first", gettext_noop("First token"), "first_token", "number", rem=5, optional=True, sort="ttft")
 _WAITED = Column("waited", gettext_noop("Waited"), "waited", "number", rem=5, optional=True, sort="waited")
 _SOURCE = Column("source", gettext_noop("Source"), "source", "label", rem=5, optional=True)
@@ -92,6 +94,8 @@ COLUMNS: dict[Level, tuple[Column, ...]] = {
         _MODEL,
         _USER,
         _TAGS,
+        _METADATA,
+        _FEEDBACK,
         _FIRST_TOKEN,
         _WAITED,
         _SOURCE,
@@ -106,6 +110,8 @@ COLUMNS: dict[Level, tuple[Column, ...]] = {
         replace(_TOKENS, cell="session_tokens"),
         _COST,
         _TAGS,
+        _METADATA,
+        _FEEDBACK,
         _SOURCE,
         replace(_STATE, title=gettext_noop("Last turn")),
     ),
@@ -119,6 +125,7 @@ COLUMNS: dict[Level, tuple[Column, ...]] = {
         _COST,
         _MODEL,
         _TAGS,
+        _FEEDBACK,
         _FIRST_TOKEN,
         _WAITED,
         _STATE,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import translation
@@ -12,14 +10,13 @@ from agents.base import ids
 from agents.base.errors import InvalidRequest, Unavailable
 from agents.base.tokenizer import fold
 from agents.logs.pages.facets import choices_of, facet_title, value_links
-from agents.logs.pages.lists import ListTab
 from agents.logs.pages.numbers import BY, tab_of, zone_of
 from agents.logs.store import numbers
 from agents.query import parser
 from agents.query.describe import describe
 from agents.uikit.access import PageRequest, page
-from agents.uikit.links import at
 
+META = "meta."
 MAX_VALUES = 5_000
 """Values that are searched."""
 MAX_LINKS = 500
@@ -29,7 +26,7 @@ MAX_LINKS = 500
 @page("read")
 def facet_values(request: PageRequest) -> HttpResponse:
     tab, field, text = tab_of(request), request.GET.get("field", ""), request.GET.get("find", "").strip()[:200]
-    if field not in BY[tab.level]:
+    if field not in BY[tab.level] and not (tab.level == "turn" and field.startswith(META)):
         raise InvalidRequest(f"field: say one of {', '.join(BY[tab.level])}.", param="field")
     query = parser.read(request.GET.get("q", ""), now_us=ids.now_us(), zone=zone_of(request), level=tab.level)
     context = {"place": tab, "field": field, "title": facet_title(field), "text": query.text, "find": text, "slow": ""}
@@ -47,8 +44,3 @@ def facet_values(request: PageRequest) -> HttpResponse:
     links = value_links(query, field, matching[:MAX_LINKS], tab.link)
     context |= {"values": links, "more": len(matching) + facet.more - len(matching[:MAX_LINKS])}
     return render(request, "logs/facet_values.html", context)
-
-
-def values_url(tab: ListTab, field: str, text: str) -> str:
-    """Return the URL of the page of a field under a query."""
-    return at(f"/logs/values/?{urlencode({'level': tab.level, 'field': field, 'q': text, **tab.sort_parameter})}")

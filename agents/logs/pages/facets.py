@@ -13,10 +13,12 @@ from django.utils.translation import gettext, gettext_noop
 
 from agents.base.errors import QuerySyntax
 from agents.base.tokenizer import fold
+from agents.logs.pages import amount_bounds
+from agents.logs.pages.amount_bounds import AmountBounds
 from agents.logs.schemas.numbers import Facet
 from agents.query.chips import term_of, with_term, without_term
+from agents.query.fields import FIELDS
 from agents.query.tree import ExactValue, FieldTerm, Not, Period, Query, conjuncts, disjuncts
-from agents.query.writer import condition_text
 from agents.uikit.elements import status_label, type_label
 from agents.uikit.sources import source_label
 
@@ -46,12 +48,10 @@ PERIODS = {
     "yesterday": gettext_noop("yesterday"),
 }
 """Lengths of time that are offered, as a query writes them."""
-AMOUNTS = {
-    "duration": (gettext_noop("Duration"), "1s"),
-    "tokens": (gettext_noop("Tokens"), "1k"),
-    "cost": (gettext_noop("Cost"), "$0.01"),
-}
-"""Fields that have a lower and an upper bound: their title and an example."""
+RATING = "rating"
+_RATINGS = {"up": gettext_noop("rated up"), "down": gettext_noop("rated down")}
+MAX_PATHS = 12
+"""Paths of the metadata that are offered."""
 _LABELS: Mapping[str, Callable[[str], str]] = {"status": status_label, "type": type_label, "source": source_label}
 
 
@@ -66,15 +66,6 @@ class FacetLink:
     state: str
     url: str
     exclude: str
-
-
-@dataclass(frozen=True, slots=True)
-class AmountBounds:
-    """The bounds of an amount as the query has them, empty where it has none, and an example of how one is written."""
-
-    low: str
-    high: str
-    example: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,27 +87,26 @@ Link = Callable[[str], str]
 """Returns the URL of the list under a query."""
 
 
-def facets(query: Query, counted: Sequence[Facet], link: Link) -> list[FacetMenu]:
-    """Build the facets of the counted fields in the order of the titles, without empty ones."""
+def facets(query: Query, counted: Sequence[Facet], link: Link, scores: Sequence[str] = ()) -> list[FacetMenu]:
+    """Build the facets of the counted fields in the order of the titles, without empty ones, then what is not counted:
+    ratings, and the bounds of amounts and of these scores."""
     builder, by_field = _builder(query, link), {facet.field: facet for facet in counted}
     menus = []
     for field in _TITLES:
         facet = by_field.get(field)
         if values := _values(builder, field, choices_of(facet) if facet else ()):
             menus.append(_menu(field, values, facet.more if facet else 0))
-    return [*menus, *_amounts(query)]
+    if RATING in FIELDS and query.level in FIELDS[RATING].levels:
+        ratings = [builder.value(RATING, value, gettext(name)) for value, name in _RATINGS.items()]
+        menus.append(FacetMenu(RATING, gettext("Rating"), tuple(ratings)))
+    amounts = amount_bounds.bounds(query, scores)
+    return [*menus, *(FacetMenu(amount.field, amount.title, (), bounds=amount) for amount in amounts)]
 
 
-def _amounts(query: Query) -> Iterator[FacetMenu]:
-    conditions = [condition_text(node) for node in conjuncts(query.tree)]
-    for field, (title, example) in AMOUNTS.items():
-        low, high = (_bound(conditions, f"{field}:{operator}") for operator in (">=", "<"))
-        yield FacetMenu(field, gettext(title), (), bounds=AmountBounds(low, high, example))
-
-
-def _bound(conditions: Sequence[str], start: str) -> str:
-    values = (text.removeprefix(start) for text in conditions if text.startswith(start))
-    return next((value for value in values if not value.startswith("=")), "")
+def metadata_menu(urls: Mapping[str, str]) -> FacetMenu:
+    """Build the facet of the metadata: each path leads to the page of its values."""
+    paths = tuple(FacetLink(path, None, 0, "", url, "") for path, url in urls.items())
+    return FacetMenu("meta", gettext("Metadata"), paths[:MAX_PATHS])
 
 
 def choices_of(facet: Facet) -> list[Choice]:
@@ -129,7 +119,8 @@ def value_links(query: Query, field: str, choices: Sequence[Choice], link: Link)
 
 
 def facet_title(field: str) -> str:
-    return gettext(_TITLES[field])
+    """Return the title of a field; of a path into the metadata its name."""
+    return gettext(_TITLES[field]) if field in _TITLES else field
 
 
 def _builder(query: Query, link: Link) -> _LinkBuilder:
@@ -191,7 +182,7 @@ def _states(query: Query) -> Iterator[tuple[tuple[str, str], str]]:
         inner, state = (node.node, "out") if isinstance(node, Not) else (node, "in")
         for condition in disjuncts(inner):
             match condition:
-                case FieldTerm(field=field, op="=", value=ExactValue(text=text)):
-                    yield (field, fold(text)), state
+                case FieldTerm(field=field, path=path, op="=", value=ExactValue(text=text)):
+                    yield (".".join((field, *map(str, path))), fold(text)), state
                 case FieldTerm(field="started", value=Period(text=text)) if text:
                     yield ("started", fold(text)), state

@@ -38,6 +38,10 @@ class ListTab:
         values = {**({"q": text} if text else {}), **more, **self.sort_parameter}
         return f"{self.path}?{urlencode(values)}" if values else self.path
 
+    def values_link(self, field: str, text: str) -> str:
+        """Return the URL of the page of all values of a field under a query."""
+        return at(f"/logs/values/?{urlencode({'level': self.level, 'field': field, 'q': text, **self.sort_parameter})}")
+
 
 LOGS = ListTab(at("/logs/"), "turn", gettext_noop("Turns"))
 SESSIONS = ListTab(at("/sessions/"), "session", gettext_noop("Sessions"))

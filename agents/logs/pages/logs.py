@@ -15,7 +15,7 @@ from django.utils import translation
 from agents.base import ids
 from agents.base.errors import NotFound, QuerySyntax, Unavailable
 from agents.base.store import feed_cursor
-from agents.logs.pages import facets, numbers, saved_views
+from agents.logs.pages import amount_bounds, numbers, saved_views
 from agents.logs.pages import rows as log_rows
 from agents.logs.pages.columns import columns, hidden_positions
 from agents.logs.pages.lists import LOGS, RESPONSES, SESSIONS, STEPS, ListTab, tabs, url_of_id
@@ -72,10 +72,6 @@ def to_step(request: PageRequest, step_id: str) -> HttpResponse:
     return redirect(log_rows.step_url(step_rows[0]))
 
 
-MAX_BOUND = 30
-"""Letters of a bound of an amount."""
-
-
 @dataclass(frozen=True, slots=True)
 class ListParams:
     """The parameters of a list page."""
@@ -104,7 +100,7 @@ def _list_of(request: PageRequest, tab: ListTab, text: str) -> HttpResponse:
     query = parser.read(text, now_us=ids.now_us(), zone=zone_of(request), level=tab.level)
     ranged = _with_range(request, query)
     if ranged is None:
-        ranged = _with_bounds(request, query)
+        ranged = amount_bounds.narrowed(query, request.GET)
     if ranged is not None:
         return redirect(tab.link(ranged))
     params = ListParams(tab, query, *(_position(request, tab, name) for name in ("after", "before")))
@@ -147,24 +143,6 @@ def _with_range(request: PageRequest, query: Query) -> str | None:
     if not first and not last:
         return None
     return chips.with_term(query, chips.term_of("started", f"{first}..{last}")).text
-
-
-def _with_bounds(request: PageRequest, query: Query) -> str | None:
-    """Replace the bounds of the amount that a form sent, both empty to take them away; None where none sent any. A
-    bound that is no amount stays in the text, where the bar marks it."""
-    for field in facets.AMOUNTS:
-        if f"{field}-from" not in request.GET and f"{field}-to" not in request.GET:
-            continue
-        low, high = ("".join(request.GET.get(f"{field}-{end}", "").split())[:MAX_BOUND] for end in ("from", "to"))
-        bounds = [text for text, value in ((f">={low}", low), (f"<{high}", high)) if value]
-        narrowed = chips.without_field(query, field)
-        try:
-            for bound in bounds:
-                narrowed = chips.within(narrowed, chips.term_of(field, bound))
-        except QuerySyntax:
-            return " ".join(filter(None, (narrowed.text, *(f"{field}:{bound}" for bound in bounds))))
-        return narrowed.text
-    return None
 
 
 def _position(request: PageRequest, tab: ListTab, name: str) -> SortPosition | None:

@@ -17,10 +17,10 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, Unavailable
 from agents.logs.pages import histogram, suggest
-from agents.logs.pages.facets import facets
+from agents.logs.pages.facets import facets, metadata_menu
 from agents.logs.pages.lists import LIST_OF_LEVEL, ListTab
 from agents.logs.schemas.sorting import read_order
-from agents.logs.store import numbers
+from agents.logs.store import known_values, numbers, row_feedback
 from agents.query import parser
 from agents.query.tree import Level, Query
 from agents.uikit.access import PageRequest, page
@@ -82,8 +82,12 @@ def list_numbers(actor: Actor, tab: ListTab, query: Query, zone: str) -> dict[st
         overview = numbers.overview(actor, query, BY[tab.level], BUCKETS, ZoneInfo(zone))
     except Unavailable as error:
         return empty | {"slow": error.message, "facets": facets(query, (), tab.link)}
+    menus = facets(query, overview.facets, tab.link, row_feedback.reader.score_names(tab.level, actor))
+    if tab.level == "turn":
+        paths = dict.fromkeys(path for (path, _value), _count in known_values.pairs(actor, "meta").most_common())
+        menus += [metadata_menu({path: tab.values_link(f"meta.{path}", query.text) for path in paths})] if paths else []
     return empty | {
-        "facets": facets(query, overview.facets, tab.link),
+        "facets": menus,
         "histogram": histogram.chart(overview.buckets, overview.width, query, tab.link, ZoneInfo(zone)),
         "sums": overview.stats,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from django.utils.html import format_html
@@ -29,6 +30,10 @@ _MAX_ERROR = 300
 """Characters of an error in a row; the turn's page has the full text."""
 _MOST_TAGS = 3
 """Tags that stand before the words of a row; the turn's page has all."""
+_MOST_METADATA = 3
+"""Pairs of the metadata in a row; the page of the turn or session has all."""
+_MAX_METADATA = 100
+"""Characters of a value of the metadata in a row."""
 _RUNNING = ("queued", "in_progress")
 
 Carried = Mapping[str, str]
@@ -120,7 +125,13 @@ def turn_view(row: TurnRow, searched: SearchPhrases, carried: Carried = NOTHING)
         running=row.status in _RUNNING and not row.undecided,
         elapsed_ms=elapsed_ms,
         tags=row.tags[:_MOST_TAGS],
+        metadata=_metadata(row.metadata),
     )
+
+
+def _metadata(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
+    pairs = islice(((name, value) for name, value in metadata.items() if name != "name"), _MOST_METADATA)
+    return [(name[:_MAX_METADATA], str(value)[:_MAX_METADATA]) for name, value in pairs]
 
 
 def response_view(row: ResponseRow, searched: SearchPhrases, carried: Carried = NOTHING) -> RowView:
@@ -177,7 +188,7 @@ def session_view(row: SessionRow, searched: SearchPhrases, carried: Carried = NO
         peek=with_params(at(f"/sessions/{ids.public(ids.Kind.SESSION, row.id)}/peek/"), carried),
         first=highlight.line_parts(last_turn.input_preview, searched.input) if last_turn else [],
         last=highlight.line_parts(output, phrases) if output else [],
-        metadata=[(name, value) for name, value in row.metadata.items() if name != "name"][:3],
+        metadata=_metadata(row.metadata),
     )
 
 

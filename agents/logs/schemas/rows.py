@@ -39,6 +39,16 @@ class Counts(WireOutput):
     violations: int = 0
 
 
+class RowFeedback(WireOutput):
+    """What people and programs said of a row itself: how many rated it up and down, how many comments there are, the
+    mean of each score by its name."""
+
+    up: int = 0
+    down: int = 0
+    comments: int = 0
+    scores: dict[str, float] = {}
+
+
 class TurnRow(WireOutput):
     """A turn in a list. ``duration_ms`` is without ``waited_ms``, the time that it waited for a person or its client,
     null where it never did; ``waiting_since`` is when it began to, while it waits. ``undecided``: it waits for somebody
@@ -58,6 +68,8 @@ class TurnRow(WireOutput):
     model: str
     user: str | None
     tags: list[str]
+    metadata: dict[str, Any] = {}
+    feedback: RowFeedback = RowFeedback()
     input_preview: str
     output_preview: str
     started_at: Timestamp
@@ -96,6 +108,7 @@ class StepRow(WireOutput):
     model: str
     finish: str | None
     tags: list[str]
+    feedback: RowFeedback = RowFeedback()
     input_preview: str
     output_preview: str
     started_at: Timestamp
@@ -123,6 +136,7 @@ class SessionRow(WireOutput):
     status: TurnStatus | None
     tags: list[str]
     metadata: dict[str, Any]
+    feedback: RowFeedback = RowFeedback()
     started_at: Timestamp
     updated_at: Timestamp
     turn_count: int

@@ -8,6 +8,8 @@ from typing import Any
 from agents.base import ids
 from agents.base.timestamps import to_us
 from agents.logs.schemas.rows import SessionRow, TokenCounts, TurnRow
+from agents.logs.store import row_feedback
+from agents.logs.store.row_feedback import NO_FEEDBACK
 from agents.logs.store.rows import cells, turns
 from agents.record.models.agents import Agent, Session
 from agents.record.models.choices import Api, Source
@@ -41,9 +43,11 @@ def rows(keys: Sequence[int]) -> list[SessionRow]:
     agents = Agent.objects.unscoped("ids checked").filter(pk__in={row[2] for row in by_key.values() if row[2]})
     names = {key: name or model for key, name, model in agents.values_list("pk", "name", "model")}
     tags = tags_of(SessionTag, "session_id", keys)
-    callers = agent_calls.callers_of_sessions(keys)
+    callers, feedback = agent_calls.callers_of_sessions(keys), row_feedback.reader.of_rows("session", keys)
     return [
-        _row(by_key[key], last_turns, names, tags.get(key, [])).model_copy(update={"caller_id": callers.get(key)})
+        _row(by_key[key], last_turns, names, tags.get(key, [])).model_copy(
+            update={"caller_id": callers.get(key), "feedback": feedback.get(key, NO_FEEDBACK)}
+        )
         for key in keys
         if key in by_key
     ]

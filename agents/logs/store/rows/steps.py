@@ -10,7 +10,9 @@ import msgspec
 
 from agents.base.store import terms
 from agents.base.timestamps import to_us, us_or_none
-from agents.logs.schemas.rows import StepRow
+from agents.logs.schemas.rows import RowFeedback, StepRow
+from agents.logs.store import row_feedback
+from agents.logs.store.row_feedback import NO_FEEDBACK
 from agents.logs.store.rows import cells
 from agents.record.models.agents import Agent, Session
 from agents.record.models.choices import StepStatus, StepType
@@ -56,6 +58,7 @@ class _Context:
     texts: Mapping[int | None, str]
     details: Mapping[int, tuple[bytes, str]]
     tags: Mapping[int, list[str]]
+    feedback: Mapping[int, RowFeedback]
 
 
 def rows(keys: Sequence[int]) -> list[StepRow]:
@@ -76,6 +79,7 @@ def _context(keys: Sequence[int], steps: list[tuple[Any, ...]]) -> _Context:
         texts=terms.texts({number for row in steps for number in (row[6], *row[11:14])}),
         details={key: (large_values.outline(kind, body).body, error) for key, kind, body, error in details},
         tags=tags_of(StepTag, "step_id", keys),
+        feedback=row_feedback.reader.of_rows("step", keys),
     )
 
 
@@ -103,6 +107,7 @@ def _row(row: tuple[Any, ...], context: _Context) -> StepRow:
         model=context.texts[model],
         finish=context.texts[finish] or None,
         tags=context.tags.get(key, []),
+        feedback=context.feedback.get(key, NO_FEEDBACK),
         input_preview=preview(input_text),
         output_preview=preview(failure.message if failure else output_text),
         started_at=to_us(started),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agents.base.store import terms
 from agents.base.timestamps import to_us, us_or_none
-from agents.logs.schemas.rows import Counts, StepMark, TurnRow
+from agents.logs.schemas.rows import Counts, RowFeedback, StepMark, TurnRow
+from agents.logs.store import row_feedback
+from agents.logs.store.row_feedback import NO_FEEDBACK
 from agents.logs.store.rows import cells
 from agents.record.models.agents import Agent, Session
 from agents.record.models.choices import Api, Source, StepStatus, StepType, TurnStatus
@@ -46,19 +48,21 @@ _TURN = (
     "violation_count",
     "doubt_at",
 )
+_BODY = ("pk", "input_preview", "output_preview", "error", "metadata")
 
 
 @dataclass(frozen=True, slots=True)
 class _Context:
     """Rows of other tables that a page of turns needs: one query each."""
 
-    bodies: dict[int, tuple[str, str, str]]
+    bodies: dict[int, tuple[str, str, str, dict[str, Any]]]
     agents: dict[int, str]
     sessions: dict[int, str]
     texts: dict[int | None, str]
     steps: dict[int, list[tuple[Any, ...]]]
     tags: dict[int, list[str]]
     callers: dict[int, int | None]
+    feedback: Mapping[int, RowFeedback]
 
 
 def rows(keys: Sequence[int]) -> list[TurnRow]:
@@ -75,13 +79,14 @@ def _context(keys: Sequence[int], turns: list[tuple[Any, ...]]) -> _Context:
     agents = Agent.objects.unscoped("ids checked").filter(pk__in={row[1] for row in turns if row[1]})
     sessions = Session.objects.unscoped("ids checked").filter(pk__in={row[2] for row in turns})
     return _Context(
-        bodies={row[0]: row[1:] for row in bodies.values_list("pk", "input_preview", "output_preview", "error")},
+        bodies={row[0]: row[1:] for row in bodies.values_list(*_BODY)},
         agents={key: name or model for key, name, model in agents.values_list("pk", "name", "model")},
         sessions=dict(sessions.values_list("pk", "name")),
         texts=terms.texts({number for row in turns for number in row[7:10]}),
         steps=_steps(keys),
         tags=tags_of(TurnTag, "turn_id", keys),
         callers=agent_calls.callers(keys),
+        feedback=row_feedback.reader.of_rows("turn", keys),
     )
 
 
@@ -117,7 +122,7 @@ def _row(row: tuple[Any, ...], context: _Context) -> TurnRow:
     key, agent, session, status, stop_reason, source, api, model, user, error, started, completed, waiting = row[:13]
     duration, waited, ttft, input_tokens, output_tokens, cached, reasoning, cost = row[13:21]
     steps, tools, errors, violations, doubt = row[21:]
-    input_preview, output_preview, error_json = context.bodies.get(key, ("", "", ""))
+    input_preview, output_preview, error_json, metadata = context.bodies.get(key, ("", "", "", {}))
     start = to_us(started)
     return TurnRow(
         id=key,
@@ -134,6 +139,8 @@ def _row(row: tuple[Any, ...], context: _Context) -> TurnRow:
         model=context.texts[model],
         user=context.texts[user] or None,
         tags=context.tags.get(key, []),
+        metadata=metadata,
+        feedback=context.feedback.get(key, NO_FEEDBACK),
         input_preview=input_preview,
         output_preview=output_preview,
         started_at=start,
