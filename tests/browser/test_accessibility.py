@@ -25,6 +25,9 @@ LOOKS: dict[str, dict[str, Any]] = {
     "light": {**DESK, "color_scheme": "light"},
     "dark": {**DESK, "color_scheme": "dark"},
     "phone": PHONE,
+    "contrast": {**DESK, "color_scheme": "light"},
+    "german": {**DESK, "locale": "de-DE"},
+    "german phone": {**PHONE, "locale": "de-DE", "color_scheme": "dark"},
 }
 
 
@@ -43,9 +46,13 @@ def pages(caller: Caller) -> list[str]:
     some += openai_pages(caller)
     some += [f"{some[0]}?view=timeline", f"{some[0]}?view=raw", f"/sessions/{one['session_id']}/"]
     return [
-        *("/logs/", "/logs/?q=status:failed", "/logs/?q=nothing_is_called_so", "/agents/", "/inbox/", "/logs/groups/"),
-        *("/", "/?period=1h", "/prices/", "/health/", f"/agents/{one['agent_id']}/revisions/"),
-        *("/keys/", f"/agents/{one['agent_id']}/", *some),
+        *("/logs/", "/logs/?q=status:failed", "/logs/?q=nothing_is_called_so", "/agents/", "/inbox/"),
+        *("/logs/?q=this:is:wrong", "/logs/?sort=-cost", "/logs/?select=1", "/logs/?col=meta&col=feedback&col=tags"),
+        *("/logs/values/?field=model", "/logs/groups/", "/logs/groups/?by=tag", "/logs/groups/?q=status:failed"),
+        *("/", "/?period=1h", "/prices/", "/health/", f"/agents/{one['agent_id']}/revisions/", "/agents/new/"),
+        *("/keys/", f"/agents/{one['agent_id']}/", f"/agents/{one['agent_id']}/edit/", *some),
+        *(f"{some[0]}fork/", f"/turns/{turns[0]['id']}/compare/{turns[1]['id']}/", "/turns/compare/"),
+        *("/budgets/", "/webhooks/", "/automations/", "/import/", "/connect/unmatched/", "/account/password/"),
         *("/connect/", "/connect/?with=claude-code&since=0", *elsewhere_pages(caller)),
     ]
 
@@ -76,19 +83,24 @@ def openai_pages(caller: Caller) -> list[str]:
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_axe_has_nothing_against_any_page(open_page: Open, caller: Caller, look: str) -> None:
-    page = open_page("/logs/", **LOOKS[look])
-    base = page.url.removesuffix("/logs/")
-    page.goto(f"{base}/keys/")
+def test_axe_has_nothing_against_any_page(
+    open_page: Open, caller: Caller, complaints: list[str], look: str
+) -> None:
+    page = open_page("/keys/")
+    base = page.url.removesuffix("/keys/")
     page.get_by_label("Name").fill("old")
     page.get_by_role("button", name="Create key").click()
     page.locator("summary", has_text="Revoke").first.click()
     page.get_by_role("button", name="Revoke “").first.click()
     expect(page.get_by_text("revoked").first).to_be_visible()
+    page = open_page("/logs/", **LOOKS[look])
+    if look == "contrast":
+        page.context.add_cookies([{"name": "theme", "value": "contrast", "url": base}])
     bad = []
     for path in pages(caller):
         page.goto(base + path)
         bad += [f"{path} {each}" for each in found(page)]
+    complaints[:] = [text for text in complaints if "status of 400" not in text]  # a query that is wrong
     assert not bad, "\n".join(bad)
 
 

@@ -202,7 +202,7 @@ def test_it_asks_the_store_a_fixed_number_of_times(
 ) -> None:
     short, long = make_turn(me), run_of(me, 60)
     get(client, short)
-    most = 33 if connection.vendor == "sqlite" else 37  # where the feed stands is asked in three
+    most = 34 if connection.vendor == "sqlite" else 38  # where the feed stands is asked in three
     for made in (short, long):
         with django_assert_max_num_queries(most):
             get(client, made)

@@ -40,7 +40,7 @@ class StepAdmin(DurationColumns, UsageColumns, StatusColumns, CatalogueAdmin):
     kind = Kind.STEP
     level = "step"
     shown = (
-        "id type kind tool model status error violation server_side started ended duration ttft "
+        "id type kind tool model status error error.message violation server_side started ended duration ttft "
         "tokens tokens.in tokens.out tokens.cached tokens.reasoning cost"
     )
     id_columns = {Kind.STEP: "pk", Kind.TURN: "turn_id"}

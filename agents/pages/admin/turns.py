@@ -46,7 +46,7 @@ class TurnAdmin(DurationColumns, UsageColumns, StatusColumns, OwnershipColumns, 
     kind = Kind.TURN
     level = "turn"
     shown = (
-        "id turn user key api source status error finish model provider started ended duration ttft "
+        "id turn user key api source status error error.message finish model provider started ended duration ttft "
         "tokens tokens.in tokens.out tokens.cached tokens.reasoning cost"
     )
     id_columns = {Kind.TURN: "pk", Kind.SESSION: "session_id", Kind.AGENT: "agent_id"}
