@@ -22,7 +22,7 @@ EPOCH_US = 1_735_689_600_000_000
 DAY_US = 86_400_000_000
 DAYS = 180
 START_US = 1_780_000_000_000_000
-"""2026-05-28, when the first turn begins."""
+"""2026-05-28, when the first turn begins if nothing else is said."""
 BATCH = 50_000
 """Turns made at a time."""
 PER_SESSION = 4
@@ -55,15 +55,15 @@ Columns = Mapping[str, Any]
 """By name, the values of rows; one value stands for all."""
 
 
-def fill(folder: Path, steps: int, *, texts: bool = False) -> Path:
-    """Make a store in the folder; returns its file. With ``texts`` steps hold words too, and tools what
-    they were called with: that takes three times as long."""
+def fill(folder: Path, steps: int, *, texts: bool = False, start_us: int = START_US) -> Path:
+    """Make a store in the folder, whose first turn begins then; returns its file. With ``texts`` steps hold
+    words too, and tools what they were called with: that takes three times as long."""
     _migrate(folder)
     [path] = folder.glob("*.sqlite3")
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA synchronous=OFF")
         database.execute("PRAGMA cache_size=-200000")
-        _Filling(database, steps // 5, texts=texts).all()
+        _Filling(database, steps // 5, texts=texts, start_us=start_us).all()
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return path
 
@@ -75,10 +75,11 @@ def _migrate(folder: Path) -> None:
 
 
 class _Filling:
-    def __init__(self, database: sqlite3.Connection, turns: int, *, texts: bool) -> None:
+    def __init__(self, database: sqlite3.Connection, turns: int, *, texts: bool, start_us: int) -> None:
         self._database = database
         self._turns = turns
         self._texts = texts
+        self._start_us = start_us
         self._chance = np.random.default_rng(turns)
 
     def all(self) -> None:
@@ -87,8 +88,8 @@ class _Filling:
         terms = {term: self._one(_ADD_TERM, *term) for term in _TERMS}
         self._terms = {kind: [key for (of, _), key in terms.items() if of == kind] for kind in range(1, 9)}
         self._scope = scope
-        self._agents = [_key(START_US) + number for number in range(AGENTS)]
-        moments = {"created_at": START_US, "updated_at": START_US}
+        self._agents = [_key(self._start_us) + number for number in range(AGENTS)]
+        moments = {"created_at": self._start_us, "updated_at": self._start_us}
         names = [f"agent {number}" for number in range(AGENTS)]
         self._insert(
             "agents_agent", {"id": self._agents, "scope_id": scope, "name": names, "model": "model-0", **moments}
@@ -101,7 +102,7 @@ class _Filling:
     def _some(self, first: int, count: int) -> None:
         chance = self._chance
         places = np.arange(first, first + count)
-        started = START_US + places * (DAYS * DAY_US // self._turns)
+        started = self._start_us + places * (DAYS * DAY_US // self._turns)
         keys = _keys(started) + places % 1000
         sessions = (keys // 2)[np.arange(count) // PER_SESSION * PER_SESSION]
         agents = np.array(self._agents)[_few(chance, AGENTS, count)][np.arange(count) // PER_SESSION * PER_SESSION]

@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 
 from bench.__main__ import measure
+from bench.cases import pages
 from bench.client import Api, Place, at_a_time, check_answers
 from bench.faults import Broken, Missing
 from bench.figures import Row, Spread
@@ -91,6 +92,12 @@ def test_it_ends_with_the_first_failure_of_many() -> None:
 
     with pytest.raises(Broken, match="the third"):
         asyncio.run(at_a_time(2, 10, job))
+
+
+def test_pages_fail_without_a_chromium(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    report = measured(pages.rows, own=True)
+    assert "no Chromium on this machine" in report.failed["case"]
 
 
 # ------------------------------------------------------------------------------------------- sockets

@@ -8,19 +8,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from bench.browser import ARGUMENTS, NAMES
 from tests.support.live.caller import Caller
 from tests.support.live.held_model import HeldModel
 from tests.support.live.process import ServerProcess, first_data, running
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
 PATIENCE_MS = 15_000
 
 expect.set_options(timeout=PATIENCE_MS)
