@@ -153,10 +153,9 @@ def grouped(request: PageRequest) -> HttpResponse:
     if request.GET.get("format") == "csv":
         headers = {"Content-Disposition": f'attachment; filename="{chosen.tab.plural}-by-{"-".join(chosen.by)}.csv"'}
         return HttpResponse(group_table(found), content_type="text/csv; charset=utf-8", headers=headers)
-    rows = table_rows(chosen, found.groups)
     context |= {
-        "rows": rows[:MAX_ROWS],
-        "more": len(rows) - len(rows[:MAX_ROWS]) + found.more,
+        "rows": table_rows(chosen, found.groups, MAX_ROWS),
+        "more": max(len(found.groups) - MAX_ROWS, 0) + found.more,
         "total": total,
         "failed_url": chosen.base.also("status:failed").url,
         "chart": chart_over_time(chosen, found.groups),
@@ -224,12 +223,12 @@ def field_title(name: str) -> str:
 # --------------------------------------------------------------------------------------------- table
 
 
-def table_rows(chosen: GroupedList, groups: Sequence[Group]) -> list[GroupRow]:
-    """Return the groups as rows: the newest times first, then those with the most of the measure."""
+def table_rows(chosen: GroupedList, groups: Sequence[Group], limit: int) -> list[GroupRow]:
+    """Return the groups as rows, at most ``limit``: the newest times first, then those with the most of the measure."""
     amounts = [chosen.measure.amount(group.stats) or 0 for group in groups]
     maximum = max(amounts, default=0)
     ordered = sorted(zip(groups, amounts, strict=True), key=lambda pair: (-(pair[0].from_us or 0), -pair[1]))
-    return [_row(chosen, group, charts.bar_percent(amount, maximum)) for group, amount in ordered]
+    return [_row(chosen, group, charts.bar_percent(amount, maximum)) for group, amount in ordered[:limit]]
 
 
 def _row(chosen: GroupedList, group: Group, share: float) -> GroupRow:
@@ -273,11 +272,18 @@ def chart_over_time(chosen: GroupedList, groups: Sequence[Group]) -> Chart | Non
     if len(starts) > MAX_POINTS:
         return None
     names, cells = _cells(chosen, groups)
+    keys = {key for key, _name in names}
+    others: defaultdict[int, float] = defaultdict(float)
+    if chosen.measure.adds_up:
+        for (key, start), amount in cells.items():
+            if key not in keys:
+                others[start] += amount or 0
     series = [Series(f"series-{number}", name) for number, (_key, name) in enumerate(names, 1)]
-    has_rest = chosen.measure.adds_up and any(key not in dict(names) for key, _start in cells)
-    if has_rest:
-        series.append(Series("series-rest", _("others")))
-    points = [_point(chosen, start, [key for key, _name in names], cells, has_rest=has_rest) for start in starts]
+    series += [Series("series-rest", _("others"))] if others else []
+    points = []
+    for start in starts:
+        values = [cells.get((key, start)) for key, _name in names] + ([others[start]] if others else [])
+        points.append(_point(chosen, start, values))
     draw = charts.bars if chosen.measure.adds_up else charts.lines
     label = _("%(measure)s over time") % {"measure": _(chosen.measure.title)}
     return draw(points, series, formatter=chosen.measure.formatter, label=label, zone=chosen.zone)
@@ -303,10 +309,7 @@ def _cells(chosen: GroupedList, groups: Sequence[Group]) -> tuple[list[tuple[str
     return [(key, labels[key] or _("none")) for key in largest], cells
 
 
-def _point(chosen: GroupedList, start: int, keys: Sequence[str], cells: _Cells, *, has_rest: bool) -> Point:
-    values = [cells.get((key, start)) for key in keys]
-    if has_rest:
-        values.append(sum(amount or 0 for (key, at_us), amount in cells.items() if at_us == start and key not in keys))
+def _point(chosen: GroupedList, start: int, values: Sequence[float | None]) -> Point:
     if chosen.measure.adds_up:
         values = [value or 0.0 for value in values]
     name = chosen.by[chosen.time_at or 0]

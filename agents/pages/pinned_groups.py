@@ -107,5 +107,5 @@ def _largest(chosen: GroupedList, counted: Sequence[Group]) -> list[PinnedRow]:
     measure = chosen.measure
     return [
         PinnedRow(row.labels, row.url, measure.formatter(measure.amount(row.stats)), row.share)
-        for row in groups.table_rows(chosen, counted)[:MAX_ROWS]
+        for row in groups.table_rows(chosen, counted, MAX_ROWS)
     ]

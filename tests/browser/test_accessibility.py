@@ -83,9 +83,7 @@ def openai_pages(caller: Caller) -> list[str]:
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_axe_has_nothing_against_any_page(
-    open_page: Open, caller: Caller, complaints: list[str], look: str
-) -> None:
+def test_axe_has_nothing_against_any_page(open_page: Open, caller: Caller, complaints: list[str], look: str) -> None:
     page = open_page("/keys/")
     base = page.url.removesuffix("/keys/")
     page.get_by_label("Name").fill("old")

@@ -19,6 +19,8 @@ from agents.record.store.search import KeyRange
 
 MAX_STEPS = 500
 """Steps that are read for one page of turns."""
+MAX_KEYS = 2_000
+"""Steps of a page of turns that are looked at one by one; where there are more, the index is searched."""
 MAX_TURNS = 500
 """Turns that are read for one page of sessions."""
 MAX_TEXT = 100_000
@@ -85,9 +87,11 @@ def _inputs(turns: Collection[int], phrase: SearchPhrase) -> dict[int, MatchSnip
 def _first_steps(turns: Sequence[int], phrase: SearchPhrase) -> dict[int, MatchSnippet]:
     if not turns:
         return {}
-    steps = Step.objects.unscoped("of rows that are shown").filter(
-        turn_id__in=list(turns), pk__in=search.containing("step", phrase, (), (min(turns), None))
-    )
+    own = Step.objects.unscoped("of rows that are shown").filter(turn_id__in=list(turns))
+    # the turns of a page in another order than that of time lie far apart: all steps between them would be searched
+    keys = tuple(own.values_list("pk", flat=True)[: MAX_KEYS + 1])
+    within = KeyRange(among=keys) if len(keys) <= MAX_KEYS else (min(turns), None)
+    steps = own.filter(pk__in=search.containing("step", phrase, (), within))
     first: dict[int, Step] = {}
     for step in steps.order_by("turn_id", "number")[:MAX_STEPS]:
         first.setdefault(step.turn_id, step)

@@ -22,6 +22,9 @@ COUNTS = {"steps": "step_count", "tools": "tool_count", "errors": "error_count",
 SUMS = ("count", *OUTCOMES, *TOKENS, "cost_nano", "cost_unknown", "cost_known", *COUNTS, "turns")
 _TIMES = ("duration", "waited", "ttft")
 QUANTILES = (0.50, 0.95, 0.99)
+NO_VALUES = Percentiles()
+VALUE_BITS = 43
+"""Bits of a time in microseconds that is shorter than a hundred days."""
 
 
 @dataclass(slots=True)
@@ -100,9 +103,10 @@ class StatsCounter:
         return len(self._grouping.numbers)
 
     def _stats_of(self, selected: Sequence[int]) -> list[Stats]:
-        times = [_split(parts, self._count, selected) for parts in self._sums.times]
+        times = [_percentiles_of(parts, selected) for parts in self._sums.times]
         return [
-            _stats(self._sums.table[number], *(_percentiles(values[number]) for values in times)) for number in selected
+            _stats(self._sums.table[number], *own)
+            for number, own in zip(selected, zip(*times, strict=True), strict=True)
         ]
 
 
@@ -155,21 +159,38 @@ def _concatenated(parts: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
-def _split(parts: Sequence[tuple[Array, Array]], count: int, selected: Sequence[int]) -> dict[int, Array]:
-    """Return the values of each group."""
-    numbers, values = _concatenated(parts)
-    narrow = numbers.astype(np.uint16) if count < 1 << 16 else numbers
-    order = np.argsort(narrow, kind="stable")
-    ordered, values = narrow[order], values[order]
-    starts = np.searchsorted(ordered, selected, side="left")
-    ends = np.searchsorted(ordered, selected, side="right")
-    return {number: values[start:end] for number, start, end in zip(selected, starts, ends, strict=True)}
+def _percentiles_of(parts: Sequence[tuple[Array, Array]], selected: Sequence[int]) -> list[Percentiles]:
+    """Return the percentiles of the values of each group: of thousands in one sort."""
+    groups, values = _in_order(*_concatenated(parts))
+    numbers = np.array(selected, dtype=np.int64)
+    starts, ends = (np.searchsorted(groups, numbers, side=side) for side in ("left", "right"))
+    counts = ends - starts
+    quantiles = np.zeros((len(QUANTILES), len(numbers)))
+    has_values = counts > 0
+    for index, share in enumerate(QUANTILES):
+        rank = np.minimum((share * counts).astype(np.int64), counts - 1)
+        quantiles[index, has_values] = values[(starts + rank)[has_values]] / 1000
+    return [
+        Percentiles(count=count, p50=p50, p95=p95, p99=p99) if count else NO_VALUES
+        for count, p50, p95, p99 in zip(counts.tolist(), *quantiles.tolist(), strict=True)
+    ]
+
+
+def _in_order(groups: Array, values: Array) -> tuple[Array, Array]:
+    """Sort values within their groups. Both fit into one number but for waits of months: sorting that is four times as
+    fast as by two keys."""
+    if not len(values) or int(values.min()) < 0 or int(values.max()) >= 1 << VALUE_BITS:
+        order = np.lexsort((values, groups))
+        return groups[order].astype(np.int64), values[order]
+    joint = (groups.astype(np.int64) << VALUE_BITS) | values
+    joint.sort()
+    return joint >> VALUE_BITS, joint & ((1 << VALUE_BITS) - 1)
 
 
 def _percentiles(values: Array) -> Percentiles:
     """Return the nearest-rank percentiles, in milliseconds, of values in microseconds."""
     if not len(values):
-        return Percentiles()
+        return NO_VALUES
     indices = [min(int(share * len(values)), len(values) - 1) for share in QUANTILES]
     quantiles = np.partition(values, indices)[indices] / 1000
     return Percentiles(count=len(values), p50=quantiles[0], p95=quantiles[1], p99=quantiles[2])
