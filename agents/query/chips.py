@@ -5,14 +5,14 @@ Edits take and return queries as trees; their texts are written where a page off
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from functools import partial
 
 from agents.base import ids
 from agents.base.errors import QuerySyntax
-from agents.query.describe import ENGLISH, Language, phrase
+from agents.query.describe import ENGLISH, Language, gettext_noop, phrase
 from agents.query.fields import FIELDS, find_field, level_of
 from agents.query.reader import QueryReader
 from agents.query.scanner import Scanner, excerpt
@@ -59,15 +59,25 @@ def chips(query: Query, language: Language = ENGLISH) -> list[Chip]:
     ]
 
 
-def hints(query: Query) -> list[str]:
+_SAME_ROW: Mapping[Level, str] = {
+    "session": gettext_noop("These may be different sessions. For one that is all of it, write %(query)s"),
+    "turn": gettext_noop("These may be different turns. For one that is all of it, write %(query)s"),
+    "response": gettext_noop("These may be different responses. For one that is all of it, write %(query)s"),
+    "step": gettext_noop("These may be different steps. For one that is all of it, write %(query)s"),
+}
+_INCOMPLETE = gettext_noop("Only responses are incomplete. Instead, write is:truncated or response(status:incomplete)")
+_LOWER_CASE = gettext_noop('"%(word)s" is searched for as a word. To combine conditions, write %(operator)s')
+
+
+def hints(query: Query, language: Language = ENGLISH) -> list[str]:
     """Return sentences to show under the bar where the query may not mean what its author wanted."""
-    sentences = [_capitals(word) for word in dict.fromkeys(_free_texts(query.tree)) if word in ("and", "or", "not")]
-    sentences += (
-        [_incomplete(query.level)] if any(map(partial(_is_incomplete, query.level), conjuncts(query.tree))) else []
-    )
+    words = [word for word in dict.fromkeys(_free_texts(query.tree)) if word in ("and", "or", "not")]
+    sentences = [language.gettext(_LOWER_CASE) % {"word": word, "operator": word.upper()} for word in words]
+    if any(map(partial(_is_incomplete, query.level), conjuncts(query.tree))):
+        sentences.append(language.gettext(_INCOMPLETE))
     combined = same_row(query)
     if combined:
-        sentences.append(f"These may be different {combined.level}s. For one that is all of it, write {combined.text}")
+        sentences.append(language.gettext(_SAME_ROW[combined.level]) % {"query": combined.text})
     return sentences
 
 
@@ -78,16 +88,8 @@ def _is_incomplete(at: Level, node: Node) -> bool:
     return "incomplete" in statuses and level_of(FIELDS["status"], at) != "response"
 
 
-def _incomplete(level: Level) -> str:
-    return f"Only responses are incomplete. For {level}s, write is:truncated or response(status:incomplete)"
-
-
 def _free_texts(node: Node) -> Iterator[str]:
     return (leaf.words.text for leaf in leaves(node) if isinstance(leaf, FreeText))
-
-
-def _capitals(word: str) -> str:
-    return f'"{word}" is searched for as a word. To combine conditions, write {word.upper()}'
 
 
 @dataclass(frozen=True, slots=True)

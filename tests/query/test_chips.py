@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.utils import translation
 
 from agents.base.errors import QuerySyntax
 from agents.query.chips import Chip, chips, hints, same_row, term_of, with_term, within, without_term
@@ -158,3 +159,11 @@ def test_an_edit_keeps_to_the_limits(read: Callable[..., Query]) -> None:
 )
 def test_a_query_within_a_condition_is_both(read: Callable[..., Query], text: str, expected: str) -> None:
     assert within(read(text), term_of("api", "responses")).text == expected
+
+
+def test_hints_are_said_in_another_language(read: Callable[..., Query]) -> None:
+    with translation.override("de"):
+        told = hints(read("a or tool:x type:tool"), translation)
+    assert told[0].startswith("„or“ wird")
+    assert "step(tool:x type:tool_execution)" in told[1]
+    assert "different" not in told[1]

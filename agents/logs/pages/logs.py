@@ -15,7 +15,7 @@ from django.utils import translation
 from agents.base import ids
 from agents.base.errors import NotFound, QuerySyntax, Unavailable
 from agents.base.store import feed_cursor
-from agents.logs.pages import amount_bounds, numbers, saved_views
+from agents.logs.pages import amount_bounds, numbers, saved_views, suggest
 from agents.logs.pages import rows as log_rows
 from agents.logs.pages.columns import columns, hidden_positions
 from agents.logs.pages.lists import LOGS, RESPONSES, SESSIONS, STEPS, ListTab, tabs, url_of_id
@@ -172,7 +172,7 @@ def _query_error(tab: ListTab, text: str, error: QuerySyntax) -> dict[str, Any]:
         "rows": None,
         "too_long": "",
         "sentence": "",
-        "suggestions": (),
+        "suggestions": suggest.fields(),
         "wrong": error,
         "before": text[:position],
         "at": word,
@@ -202,7 +202,7 @@ def _bar(request: PageRequest, params: ListParams) -> dict[str, Any]:
         "too_long": "",
         "sentence": describe.describe(query, language=translation),
         "chips": [(chip, tab.link(chip.without)) for chip in chips.chips(query, translation)],
-        "hints": chips.hints(query),
+        "hints": chips.hints(query, translation),
         "same_row": tab.link(combined.text) if combined else "",
         "fixed": tab.link(absolute) if absolute else "",
         "time_range": time_range(query, tab.link, ZoneInfo(zone_of(request))),
@@ -212,6 +212,7 @@ def _bar(request: PageRequest, params: ListParams) -> dict[str, Any]:
         "needs_key": settings.REQUIRE_LOGIN,
         "examples": _examples(tab),
         "fields": FIELDS.values(),
+        "suggestions": suggest.fields(),
         "groups_url": at(f"/logs/groups/?{urlencode({'level': tab.level, 'q': query.text})}"),
         # times stay as they are written: the links of what comes late lead to queries that go on with the clock
         "numbers_url": at(f"/logs/numbers/?{urlencode({'level': tab.level, 'q': query.text, **tab.sort_parameter})}"),

@@ -16,7 +16,7 @@ from django.shortcuts import render
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, Unavailable
-from agents.logs.pages import histogram, suggest
+from agents.logs.pages import histogram
 from agents.logs.pages.facets import facets, metadata_menu
 from agents.logs.pages.lists import LIST_OF_LEVEL, ListTab
 from agents.logs.schemas.sorting import read_order
@@ -77,7 +77,7 @@ def kept_list_numbers(request: PageRequest, tab: ListTab, query: Query) -> dict[
 
 def list_numbers(actor: Actor, tab: ListTab, query: Query, zone: str) -> dict[str, Any]:
     """Return the facets, histogram and sums of a list; ``slow`` is the message where counting took too long."""
-    empty: dict[str, Any] = {"ready": True, "slow": "", "histogram": None, "sums": None, "suggestions": ()}
+    empty: dict[str, Any] = {"ready": True, "slow": "", "histogram": None, "sums": None}
     try:
         overview = numbers.overview(actor, query, BY[tab.level], BUCKETS, ZoneInfo(zone))
     except Unavailable as error:
@@ -96,4 +96,4 @@ def list_numbers(actor: Actor, tab: ListTab, query: Query, zone: str) -> dict[st
 def pending_numbers(request: PageRequest, tab: ListTab, query: Query) -> dict[str, Any]:
     """Return the placeholders until the numbers arrive."""
     empty = {"ready": False, "slow": "", "histogram": None, "sums": None, "count_url": url_with_numbers(request)}
-    return {**empty, "facets": facets(query, (), tab.link), "suggestions": suggest.fields()}
+    return {**empty, "facets": facets(query, (), tab.link)}

@@ -12,6 +12,7 @@ from agents.base.access import Actor
 from agents.base.store import keys
 from tests.loop.test_loop import tool
 from tests.support.builders import make_turn
+from tests.support.pages.markup import elements
 
 pytestmark = pytest.mark.django_db
 
@@ -62,3 +63,14 @@ def test_paths_and_their_values_come_from_the_data(client: Client, me: Actor) ->
     assert offered(client, "meta.customer.tier:") == {"meta.customer.tier:gold": "3"}
     assert offered(client, "nothing.") == {}
     assert offered(client, "args.:") == {}
+
+
+@pytest.mark.parametrize("path", ["/logs/", "/steps/?q=type:tool", "/logs/?q=status:"])
+@pytest.mark.parametrize("cookie", [{}, {"tz": "Europe/Berlin"}])
+def test_the_bar_has_the_fields_on_the_first_page_too(
+    client: Client, db: None, path: str, cookie: dict[str, str]
+) -> None:
+    """Also beside a query that is wrong, and before the browser has said that it runs scripts."""
+    client.cookies.load(cookie)
+    inserts = [option.get("data-insert") for option in elements(client.get(path).content.decode(), "li")]
+    assert {"status:", "args.", "error.message:"} <= set(inserts)
