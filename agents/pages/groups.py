@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
@@ -22,8 +23,9 @@ from agents.base.errors import InvalidRequest, Unavailable
 from agents.base.timestamps import to_datetime
 from agents.logs.pages.lists import ListTab
 from agents.logs.pages.numbers import tab_of, zone_of
-from agents.logs.schemas.numbers import Group, Stats
+from agents.logs.schemas.numbers import Group, GroupMeasure, Groups, Stats
 from agents.logs.store import known_values, numbers, pinned_groups
+from agents.logs.store.numbers import MeasuredGroups
 from agents.logs.store.pinned_groups import PinnedList
 from agents.logs.wire.export import group_table
 from agents.pages.period_metrics import cost_label, count_label, duration_label
@@ -39,6 +41,9 @@ from agents.uikit.charts import Chart, Point, Series
 from agents.uikit.elements import status_label, type_label
 from agents.uikit.links import url_for
 from agents.uikit.sources import source_label
+
+if TYPE_CHECKING:
+    from agents.logs.store.numbers.grouping import GroupAmount
 
 FIELDS = {
     "agent": gettext_noop("Agent"),
@@ -69,7 +74,7 @@ USUAL: dict[Level, tuple[str, ...]] = {
 }
 SEVERAL = frozenset({"tool", "tag", "prompt", "env"})
 """Fields, beside those of the metadata, of which a turn may have several values: it is in the group of each."""
-MAX_GROUPS, MAX_ROWS, MAX_SERIES, MAX_POINTS = 10_000, 500, 5, 200
+MAX_GROUPS, MAX_ROWS, MAX_SERIES, MAX_POINTS = 10_000, 200, 5, 200
 _LABELS: dict[str, Callable[[str], str]] = {"status": status_label, "type": type_label, "source": source_label}
 
 
@@ -83,7 +88,7 @@ class Measure:
     adds_up: bool = True
 
 
-MEASURES = {
+MEASURES: dict[GroupMeasure, Measure] = {
     "count": Measure(gettext_noop("Count"), lambda stats: float(stats.count), count_label),
     "failed": Measure(gettext_noop("Failed"), lambda stats: float(stats.failed), count_label),
     "tokens": Measure(gettext_noop("Tokens"), lambda stats: float(stats.tokens.total_tokens), count_label),
@@ -111,7 +116,7 @@ class GroupedList:
     tab: ListTab
     query: Query
     by: tuple[str, ...]
-    show: str
+    show: GroupMeasure
     zone: tzinfo
 
     @property
@@ -146,21 +151,29 @@ def grouped(request: PageRequest) -> HttpResponse:
         "can_pin": "run" in request.actor.actions,
     }
     try:
-        found = numbers.groups(request.actor, chosen.query, chosen.by, MAX_GROUPS, chosen.zone)
-        total = numbers.stats(request.actor, chosen.query)
+        if request.GET.get("format") == "csv":
+            return _csv(chosen, numbers.groups(request.actor, chosen.query, chosen.by, MAX_GROUPS, chosen.zone))
+        found = measured(request.actor, chosen, MAX_ROWS)
     except Unavailable as error:
         return render(request, "pages/groups.html", context | {"slow": error.message}, status=503)
-    if request.GET.get("format") == "csv":
-        headers = {"Content-Disposition": f'attachment; filename="{chosen.tab.plural}-by-{"-".join(chosen.by)}.csv"'}
-        return HttpResponse(group_table(found), content_type="text/csv; charset=utf-8", headers=headers)
     context |= {
-        "rows": table_rows(chosen, found.groups, MAX_ROWS),
-        "more": max(len(found.groups) - MAX_ROWS, 0) + found.more,
-        "total": total,
+        "rows": table_rows(chosen, found.groups.groups),
+        "more": found.groups.more,
+        "total": found.total,
         "failed_url": chosen.base.also("status:failed").url,
-        "chart": chart_over_time(chosen, found.groups),
+        "chart": chart_over_time(chosen, found.amounts),
     }
     return render(request, "pages/groups.html", context)
+
+
+def measured(actor: Actor, chosen: GroupedList, limit: int) -> MeasuredGroups:
+    """Count a list in groups. Raises as `numbers.groups`."""
+    return numbers.measured_groups(actor, chosen.query, chosen.by, chosen.show, limit, chosen.zone)
+
+
+def _csv(chosen: GroupedList, groups: Groups) -> HttpResponse:
+    headers = {"Content-Disposition": f'attachment; filename="{chosen.tab.plural}-by-{"-".join(chosen.by)}.csv"'}
+    return HttpResponse(group_table(groups), content_type="text/csv; charset=utf-8", headers=headers)
 
 
 def read_list(request: PageRequest) -> GroupedList:
@@ -169,10 +182,15 @@ def read_list(request: PageRequest) -> GroupedList:
     query = parser.read(request.GET.get("q", ""), now_us=ids.now_us(), zone=zone, level=tab.level)
     names = [name for text in request.GET.getlist("by") for name in text.split(",") if name]
     by = tuple(dict.fromkeys(names)) or _usual(query)
-    show = request.GET.get("show") or "count"
-    if show not in MEASURES:
-        raise InvalidRequest(f"show: say one of {', '.join(MEASURES)}.", param="show")
-    return GroupedList(tab, query, by, show, ZoneInfo(zone))
+    return GroupedList(tab, query, by, measure_of(request.GET.get("show") or "count"), ZoneInfo(zone))
+
+
+def measure_of(name: str) -> GroupMeasure:
+    """Return the measure of this name. Raises InvalidRequest."""
+    for measure in MEASURES:
+        if measure == name:
+            return measure
+    raise InvalidRequest(f"show: say one of {', '.join(MEASURES)}.", param="show")
 
 
 def _usual(query: Query) -> tuple[str, ...]:
@@ -223,12 +241,12 @@ def field_title(name: str) -> str:
 # --------------------------------------------------------------------------------------------- table
 
 
-def table_rows(chosen: GroupedList, groups: Sequence[Group], limit: int) -> list[GroupRow]:
-    """Return the groups as rows, at most ``limit``: the newest times first, then those with the most of the measure."""
+def table_rows(chosen: GroupedList, groups: Sequence[Group]) -> list[GroupRow]:
+    """Return the groups as rows: the newest times first, then those with the most of the measure."""
     amounts = [chosen.measure.amount(group.stats) or 0 for group in groups]
     maximum = max(amounts, default=0)
     ordered = sorted(zip(groups, amounts, strict=True), key=lambda pair: (-(pair[0].from_us or 0), -pair[1]))
-    return [_row(chosen, group, charts.bar_percent(amount, maximum)) for group, amount in ordered[:limit]]
+    return [_row(chosen, group, charts.bar_percent(amount, maximum)) for group, amount in ordered]
 
 
 def _row(chosen: GroupedList, group: Group, share: float) -> GroupRow:
@@ -253,25 +271,28 @@ def _label(name: str, group: Group, position: int, zone: tzinfo) -> str:
     if name in TIMES and group.from_us is not None:
         start = to_datetime(group.from_us).astimezone(zone)
         return f"{format.date(start)}, {start:%H:%M}" if name == "hour" else format.date(start)
-    label, value = group.labels[position], group.values[position]
+    return _value_label(name, group.values[position], group.labels[position])
+
+
+def _value_label(name: str, value: str | None, label: str) -> str:
     return _LABELS[name](value) if value and name in _LABELS else label
 
 
 # --------------------------------------------------------------------------------------------- chart
 
 
-def chart_over_time(chosen: GroupedList, groups: Sequence[Group]) -> Chart | None:
+def chart_over_time(chosen: GroupedList, amounts: Sequence[GroupAmount]) -> Chart | None:
     """Draw the measure over time, with a series for each of the largest values of the other field; None where rows are
     not grouped by time, or over more of it than can be drawn."""
-    if chosen.time_at is None or not groups:
+    if chosen.time_at is None or not amounts:
         return None
     from agents.logs.store.numbers.dimensions import PERIODS, edges  # with numpy, when first counted
 
-    times = [group.from_us or 0 for group in groups]
+    times = [group.from_us for group in amounts]
     starts = edges(min(times), max(times) + 1, PERIODS[chosen.by[chosen.time_at]], chosen.zone)[:-1]
     if len(starts) > MAX_POINTS:
         return None
-    names, cells = _cells(chosen, groups)
+    names, cells = _cells(chosen, amounts)
     keys = {key for key, _name in names}
     others: defaultdict[int, float] = defaultdict(float)
     if chosen.measure.adds_up:
@@ -293,18 +314,17 @@ _Cells = dict[tuple[str, int], float | None]
 """The measure by value of the other field and beginning of the time."""
 
 
-def _cells(chosen: GroupedList, groups: Sequence[Group]) -> tuple[list[tuple[str, str]], _Cells]:
+def _cells(chosen: GroupedList, amounts: Sequence[GroupAmount]) -> tuple[list[tuple[str, str]], _Cells]:
     """Return the values with the largest sums, each with its label, and the measure of all."""
-    other = next((number for number in range(len(chosen.by)) if number != chosen.time_at), None)
+    field = next((name for name in chosen.by if name not in TIMES), None)
     sums: defaultdict[str, float] = defaultdict(float)
     labels: dict[str, str] = {}
     cells: _Cells = {}
-    for group in groups:
-        key = "" if other is None else group.values[other] or ""
-        labels[key] = _(chosen.measure.title) if other is None else _label(chosen.by[other], group, other, chosen.zone)
-        amount = chosen.measure.amount(group.stats)
-        sums[key] += amount or 0
-        cells[key, group.from_us or 0] = amount
+    for group in amounts:
+        key = group.value or ""
+        labels[key] = _value_label(field, group.value, group.label) if field else _(chosen.measure.title)
+        sums[key] += group.amount or 0
+        cells[key, group.from_us] = group.amount
     largest = sorted(sums, key=lambda key: -sums[key])[:MAX_SERIES]
     return [(key, labels[key] or _("none")) for key in largest], cells
 

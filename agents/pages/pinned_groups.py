@@ -83,9 +83,9 @@ def parts(actor: Actor, pinned: Sequence[PinnedList], period: TimePeriod) -> lis
 
 def _part(actor: Actor, pinned: PinnedList, period: TimePeriod) -> PinnedPart:
     query = parser.read(pinned.query, now_us=ids.now_us(), level=pinned.level)
-    entire = GroupedList(LIST_OF_LEVEL[pinned.level], query, pinned.by, pinned.measure, period.zone)
+    entire = GroupedList(LIST_OF_LEVEL[pinned.level], query, pinned.by, groups.measure_of(pinned.measure), period.zone)
     during = entire.base.during(period.low_us, period.high_us)
-    chosen = GroupedList(entire.tab, during.query, pinned.by, pinned.measure, period.zone)
+    chosen = GroupedList(entire.tab, during.query, pinned.by, groups.measure_of(pinned.measure), period.zone)
     part = PinnedPart(
         title=" · ".join(groups.field_title(name) for name in pinned.by),
         sentence=describe(query, language=translation) if query.text else _(LIST_OF_LEVEL[pinned.level].title),
@@ -94,18 +94,18 @@ def _part(actor: Actor, pinned: PinnedList, period: TimePeriod) -> PinnedPart:
         unpin_url=entire.url("groups-pin", **{"from": "overview"}),
     )
     try:
-        counted = numbers.groups(actor, chosen.query, chosen.by, groups.MAX_GROUPS, chosen.zone).groups
+        found = groups.measured(actor, chosen, MAX_ROWS)
     except AgentsError as error:
         return replace(part, error=error.message)
-    chart = groups.chart_over_time(chosen, counted)
+    chart = groups.chart_over_time(chosen, found.amounts)
     if chart:
         return replace(part, chart=chart)
-    return replace(part, rows=_largest(chosen, counted), more=max(len(counted) - MAX_ROWS, 0))
+    return replace(part, rows=_largest(chosen, found.groups.groups), more=found.groups.more)
 
 
 def _largest(chosen: GroupedList, counted: Sequence[Group]) -> list[PinnedRow]:
     measure = chosen.measure
     return [
         PinnedRow(row.labels, row.url, measure.formatter(measure.amount(row.stats)), row.share)
-        for row in groups.table_rows(chosen, counted, MAX_ROWS)
+        for row in groups.table_rows(chosen, counted)
     ]

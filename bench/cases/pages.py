@@ -21,7 +21,7 @@ from bench.stage import Stage
 from bench.streams import TURN, read_stream
 
 NAME = "pages"
-PAGE, PAGE_STEPS, MAX_GROUPS = 50, 200, 500
+PAGE, PAGE_STEPS, MAX_GROUPS = 50, 200, 200
 """Rows of a list, steps of a turn's page, rows of a list in groups."""
 FILTERS = ('agent:"agent 0"', "tag:tag-59", "status:failed", "word0")
 TURNS = (10, 500)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from agents.base.schemas.wire import Timestamp, WireOutput
 from agents.logs.schemas.rows import QueryEcho
+
+GroupMeasure = Literal["count", "failed", "tokens", "cost", "duration"]
+"""A number that groups are sorted and drawn by; of durations the 95th percentile, in milliseconds."""
 
 
 class FacetValue(WireOutput):
@@ -126,6 +131,7 @@ __all__ = [
     "FacetValue",
     "FacetsAnswer",
     "Group",
+    "GroupMeasure",
     "Groups",
     "HistogramAnswer",
     "Percentiles",

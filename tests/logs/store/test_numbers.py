@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -17,7 +17,7 @@ from agents.base.store import changes
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_us
 from agents.logs.models.segments import Segment, SegmentColumn
-from agents.logs.schemas.numbers import Percentiles, Stats
+from agents.logs.schemas.numbers import GroupMeasure, Percentiles, Stats
 from agents.logs.store import numbers, segments
 from agents.logs.store.query import condition
 from agents.query.tree import Query
@@ -261,6 +261,37 @@ def test_a_turn_is_in_the_group_of_each_of_its_values(many: Many, by: list[str])
                 expected_groups.setdefault(values, []).append(row)
         found = {tuple(group.values): told(group.stats) for group in numbers.groups(actor, query, by).groups}
         assert found == {values: expected(own) for values, own in expected_groups.items()}
+
+
+MEASURED: dict[GroupMeasure, Callable[[Stats], float | None]] = {
+    "count": lambda stats: stats.count,
+    "failed": lambda stats: stats.failed,
+    "tokens": lambda stats: stats.tokens.total_tokens,
+    "cost": lambda stats: stats.cost_usd,
+    "duration": lambda stats: stats.duration_ms.p95,
+}
+
+
+@pytest.mark.parametrize("measure", MEASURED)
+@pytest.mark.parametrize("by", [["agent", "day"], ["tag"], ["day"], ["model"]])
+def test_a_table_and_its_chart_say_what_the_groups_say(many: Many, by: list[str], measure: GroupMeasure) -> None:
+    for actor, query, _rows in every(many.actors, ["", "tag:vip", "status:failed -status:failed"]):
+        found = numbers.measured_groups(actor, query, by, measure, limit=3)
+        whole = numbers.groups(actor, query, by)
+        assert found.total == numbers.stats(actor, query)
+        assert found.groups.more == max(len(whole.groups) - 3, 0)
+        of_group = MEASURED[measure]
+        key = 0 if by[0] != "day" else None
+        expected_amounts = Counter(
+            (None if key is None else group.values[key], group.from_us or 0, of_group(group.stats))
+            for group in whole.groups
+        )
+        assert Counter((one.value, one.from_us, one.amount) for one in found.amounts) == expected_amounts
+        if "day" in by:
+            assert found.groups.groups == whole.groups[len(whole.groups) - 3 :] or len(by) > 1
+        else:
+            largest = sorted((of_group(group.stats) or -1 for group in whole.groups), reverse=True)[:3]
+            assert [of_group(group.stats) or -1 for group in found.groups.groups] == pytest.approx(largest)
 
 
 @pytest.mark.parametrize("field", SEVERAL)

@@ -45,13 +45,14 @@ from typing import TYPE_CHECKING, Literal
 
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
-from agents.logs.schemas.numbers import Bucket, Facet, Groups, Stats
+from agents.logs.schemas.numbers import Bucket, Facet, GroupMeasure, Groups, Stats
 from agents.logs.schemas.sorting import SortOrder, SortPosition
 from agents.query.tree import Query
 
 if TYPE_CHECKING:  # what needs numpy is imported where numbers are computed
     from agents.logs.store.numbers.bucketing import HistogramCounter
     from agents.logs.store.numbers.faceting import FacetCounter
+    from agents.logs.store.numbers.grouping import GroupAmount
     from agents.logs.store.numbers.summing import StatsCounter
 
 LIMIT, BUCKETS, GROUPS = 30, 60, 1000
@@ -143,6 +144,28 @@ def groups(actor: Actor, query: Query, by: Sequence[str], limit: int = GROUPS, z
     check_groups(query, by)
     with _summed(actor, query, by, zone) as counter:
         return counter.groups(limit)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredGroups:
+    """Groups with the most of a measure, the statistics of all rows, and the measure of every group."""
+
+    groups: Groups
+    total: Stats
+    amounts: list[GroupAmount]
+
+
+def measured_groups(
+    actor: Actor, query: Query, by: Sequence[str], measure: GroupMeasure, limit: int, zone: tzinfo = UTC
+) -> MeasuredGroups:
+    """Compute groups as a table and a chart show them: ``limit`` of them with all numbers, of each the measure. Raises
+    as `groups`."""
+    check_groups(query, by)
+    with _summed(actor, query, by, zone) as counter:
+        found, amounts = counter.groups(limit, measure), counter.amounts(measure)
+        if not counter.overlaps:
+            return MeasuredGroups(found, counter.stats(), amounts)
+    return MeasuredGroups(found, stats(actor, query), amounts)
 
 
 def check_groups(query: Query, by: Sequence[str]) -> None:

@@ -4,7 +4,9 @@ the group of each."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, tzinfo
+from math import isnan
 
 import numpy as np
 
@@ -73,11 +75,16 @@ class Grouping:
         values[has_value] = column.values[codes[(starts[own][positions] + offsets)[has_value]]]
         return coded(values), positions
 
-    def select(self, counts: Array, limit: int) -> list[int]:
-        """Return the numbers of the groups to report: the newest times, else those with the most rows."""
-        keys = list(self.numbers)
+    @property
+    def overlaps(self) -> bool:
+        """Whether a row may be in several groups."""
+        return any(self._columns.get(name) in RAGGED for name in self._by)
+
+    def select(self, amounts: Array, limit: int) -> list[int]:
+        """Return the numbers of the groups to report: those of the newest times, else with the largest amounts."""
+        keys, sizes = list(self.numbers), (-amounts).tolist()
         times = [index for index, name in enumerate(self._by) if name in PERIODS]
-        rank = {key: (*(-key[index] for index in times), -int(counts[number])) for key, number in self.numbers.items()}
+        rank = {key: (*(-key[index] for index in times), sizes[number]) for key, number in self.numbers.items()}
         chosen = sorted(keys, key=lambda key: (rank[key], key))[:limit]
         if times:
             chosen.sort(key=lambda key: ([key[index] for index in times], rank[key], key))
@@ -103,6 +110,30 @@ def labelled_groups(
             stats=stats[row],
         )
         for row, key in enumerate(chosen)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAmount:
+    """An amount of a group, None where it has none: of the value of its field, None where the rows have none, and its
+    label; and of the time that begins at ``from_us``. Without such a field the value is None, without a time
+    ``from_us`` is 0."""
+
+    value: str | None
+    label: str
+    from_us: int
+    amount: float | None
+
+
+def labelled_amounts(by: Sequence[str], grouping: Grouping, amounts: Sequence[float]) -> list[GroupAmount]:
+    """Return the amounts, NaN for none, of groups by their numbers."""
+    time = next((index for index, name in enumerate(by) if name in PERIODS), None)
+    field = next((index for index, name in enumerate(by) if name not in PERIODS), None)
+    keys = list(grouping.numbers)
+    labels = [(None, "")] * len(keys) if field is None else _names_of(by[field], [key[field] for key in keys])
+    return [
+        GroupAmount(value, label, 0 if time is None else key[time], None if isnan(amount) else amount)
+        for key, (value, label), amount in zip(keys, labels, amounts, strict=True)
     ]
 
 

@@ -8,11 +8,11 @@ from datetime import tzinfo
 
 import numpy as np
 
-from agents.logs.schemas.numbers import Groups, Percentiles, Stats, TokenSums
+from agents.logs.schemas.numbers import GroupMeasure, Groups, Percentiles, Stats, TokenSums
 from agents.logs.store.numbers import row_amounts
 from agents.logs.store.numbers.bucketing import OUTCOME_OF_STATUS, OUTCOMES
 from agents.logs.store.numbers.columns import NULL, Array
-from agents.logs.store.numbers.grouping import Grouping, labelled_groups
+from agents.logs.store.numbers.grouping import GroupAmount, Grouping, labelled_amounts, labelled_groups
 from agents.logs.store.numbers.layouts import LAYOUTS, Table
 from agents.logs.store.numbers.scan import MatchedChunk, Rows
 from agents.record.models.choices import StepStatus, StepType
@@ -21,7 +21,8 @@ TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
 COUNTS = {"steps": "step_count", "tools": "tool_count", "errors": "error_count", "violations": "violation_count"}
 SUMS = ("count", *OUTCOMES, *TOKENS, "cost_nano", "cost_unknown", "cost_known", *COUNTS, "turns")
 _TIMES = ("duration", "waited", "ttft")
-QUANTILES = (0.50, 0.95, 0.99)
+P95 = 0.95
+QUANTILES = (0.50, P95, 0.99)
 NO_VALUES = Percentiles()
 VALUE_BITS = 43
 """Bits of a time in microseconds that is shorter than a hundred days."""
@@ -72,24 +73,49 @@ class StatsCounter:
             present = values != NULL
             parts.append((numbers[indices[present]].astype(np.uint32), values[present]))
 
-    def stats(self) -> Stats:
-        """Return the statistics of all rows, where there are no groups."""
-        times = (_percentiles(_concatenated(parts)[1]) for parts in self._sums.times)
-        return _stats(self._sums.table[0], *times)
+    @property
+    def overlaps(self) -> bool:
+        """Whether a row may be in several groups."""
+        return self._grouping.overlaps
 
-    def groups(self, limit: int) -> Groups:
-        """Return the groups with the most rows; times in their order."""
-        selected = self._grouping.select(self._sums.table[: self._count, 0], limit)
+    def stats(self) -> Stats:
+        """Return the statistics of the rows of all groups."""
+        times = (_percentiles(_concatenated(parts)[1]) for parts in self._sums.times)
+        return _stats(self._sums.table.sum(axis=0).tolist(), *times)
+
+    def groups(self, limit: int, measure: GroupMeasure = "count") -> Groups:
+        """Return the groups with the most of a measure, of their newest times first; times in their order."""
+        selected = self._grouping.select(np.nan_to_num(self._measured(measure), nan=-1), limit)
         return Groups(
             by=list(self._by),
             groups=labelled_groups(self._by, self._grouping, selected, self._stats_of(selected)),
             more=self._count - len(selected),
         )
 
+    def amounts(self, measure: GroupMeasure) -> list[GroupAmount]:
+        """Return a measure of every group."""
+        return labelled_amounts(self._by, self._grouping, self._measured(measure).tolist())
+
+    def _measured(self, measure: GroupMeasure) -> Array:
+        """Return a measure of each group, by its number; NaN where it has none."""
+        columns: dict[str, Array] = dict(zip(SUMS, self._sums.table[: self._count].T.astype(np.float64), strict=True))
+        amounts: Array
+        match measure:
+            case "tokens":
+                amounts = columns["input_tokens"] + columns["output_tokens"]
+            case "cost":
+                amounts = np.where(columns["cost_known"] > 0, columns["cost_nano"] / 1e9, np.nan)
+            case "duration":
+                counts, quantiles = _quantiles(self._sums.durations, range(self._count))
+                amounts = np.where(counts > 0, quantiles[QUANTILES.index(P95)], np.nan)
+            case _:
+                amounts = columns[measure]
+        return amounts
+
     def by_key(self, limit: int) -> dict[int, Stats]:
         """Return the groups with the most rows by the key of the one field; rows without a value are left out."""
         keys = list(self._grouping.numbers)
-        selected = self._grouping.select(self._sums.table[: self._count, 0], limit)
+        selected = self._grouping.select(self._measured("count"), limit)
         selected = [number for number in selected if keys[number][0] != NULL]
         return {keys[number][0]: stats for number, stats in zip(selected, self._stats_of(selected), strict=True)}
 
@@ -160,20 +186,27 @@ def _concatenated(parts: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
 
 
 def _percentiles_of(parts: Sequence[tuple[Array, Array]], selected: Sequence[int]) -> list[Percentiles]:
-    """Return the percentiles of the values of each group: of thousands in one sort."""
+    """Return the percentiles of the values of each group."""
+    counts, quantiles = _quantiles(parts, selected)
+    return [
+        Percentiles(count=count, p50=p50, p95=p95, p99=p99) if count else NO_VALUES
+        for count, p50, p95, p99 in zip(counts.tolist(), *quantiles.tolist(), strict=True)
+    ]
+
+
+def _quantiles(parts: Sequence[tuple[Array, Array]], selected: Sequence[int]) -> tuple[Array, Array]:
+    """Return (the number of values of each group; by quantile and group the nearest-rank value, in milliseconds). One
+    sort has those of thousands of groups."""
     groups, values = _in_order(*_concatenated(parts))
     numbers = np.array(selected, dtype=np.int64)
-    starts, ends = (np.searchsorted(groups, numbers, side=side) for side in ("left", "right"))
+    starts, ends = np.searchsorted(groups, numbers, side="left"), np.searchsorted(groups, numbers, side="right")
     counts = ends - starts
     quantiles = np.zeros((len(QUANTILES), len(numbers)))
     has_values = counts > 0
     for index, share in enumerate(QUANTILES):
         rank = np.minimum((share * counts).astype(np.int64), counts - 1)
         quantiles[index, has_values] = values[(starts + rank)[has_values]] / 1000
-    return [
-        Percentiles(count=count, p50=p50, p95=p95, p99=p99) if count else NO_VALUES
-        for count, p50, p95, p99 in zip(counts.tolist(), *quantiles.tolist(), strict=True)
-    ]
+    return counts, quantiles
 
 
 def _in_order(groups: Array, values: Array) -> tuple[Array, Array]:
@@ -196,17 +229,34 @@ def _percentiles(values: Array) -> Percentiles:
     return Percentiles(count=len(values), p50=quantiles[0], p95=quantiles[1], p99=quantiles[2])
 
 
-def _stats(row: Array, duration: Percentiles, waited: Percentiles, ttft: Percentiles) -> Stats:
-    sums = dict(zip(SUMS, row.tolist(), strict=True))
-    ended = sums["completed"] + sums["failed"] + sums["stopped"]
-    priced = sums.pop("cost_known")
-    tokens = {name: sums.pop(name) for name in TOKENS}
+def _stats(row: Sequence[int], duration: Percentiles, waited: Percentiles, ttft: Percentiles) -> Stats:
+    """Return the statistics of a row of `SUMS`: column by column, as there may be thousands."""
+    count, completed, failed, stopped, live, input_tokens, output_tokens, cached, reasoning, *others = row
+    cost_nano, cost_unknown, cost_known, steps, tools, errors, violations, turns = others
+    ended = completed + failed + stopped
     return Stats(
-        **sums,
-        failure_rate=sums["failed"] / ended if ended else None,
+        count=count,
+        completed=completed,
+        failed=failed,
+        stopped=stopped,
+        live=live,
+        failure_rate=failed / ended if ended else None,
         duration_ms=duration,
         waited_ms=waited,
         ttft_ms=ttft,
-        tokens=TokenSums(**tokens, total_tokens=tokens["input_tokens"] + tokens["output_tokens"]),
-        cost_usd=sums["cost_nano"] / 1e9 if priced else None,
+        tokens=TokenSums(
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            cached_tokens=cached,
+            reasoning_tokens=reasoning,
+            total_tokens=input_tokens + output_tokens,
+        ),
+        cost_usd=cost_nano / 1e9 if cost_known else None,
+        cost_nano=cost_nano,
+        cost_unknown=cost_unknown,
+        turns=turns,
+        steps=steps,
+        tools=tools,
+        errors=errors,
+        violations=violations,
     )
