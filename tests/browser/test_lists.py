@@ -160,3 +160,11 @@ def test_checkboxes_lie_on_no_text(open_page: Open, path: str) -> None:
     right = box(first.locator(".pick"))
     for cell in first.locator("td:visible").all():
         assert box(cell)["x"] >= right["x"] + right["width"] - 1
+
+
+@pytest.mark.parametrize("width", [1024, 1200, 1440])
+def test_columns_that_are_added_leave_room_for_words(open_page: Open, width: int) -> None:
+    shown = "&".join(f"col={name}" for name in ("who", "steps", "length", "tags", "feedback"))
+    page = open_page(f"/logs/?{shown}", viewport={"width": width, "height": 800})
+    assert box(page.locator("[data-rows] .col-text").first)["width"] > 150
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
