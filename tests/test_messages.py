@@ -103,3 +103,19 @@ def test_numbers_choose_their_form(language: str) -> None:
     one, many = (words.ngettext("%(n)s hour", "%(n)s hours", number) for number in (1, 2))
     assert one != many
     assert (words.ngettext("%(n)s hour", "%(n)s hours", 0) == one) == (language == "fr")
+
+
+RETIRED = (
+    "What is going on|Dearest|beside as much time|Who and what|How it is doing|Its turns|Given and got|Steps to scale|"
+    "Make the agent|Make the key|It may$|It expires after|Choose rows|all that match|^Go on$|piece by piece|"
+    "Tells the model that it may|Send the answer|Answer as the client|Fix the times|drawn short|cannot be read yet|"
+    "There is no word in that|it only speaks|Price those|nobody knows|as the files say|told by each file|"
+    "Traces without a turn|tells of no agent|Put this query in|Keep to myself|Share with those|Tokens at most|"
+    "answered by the client|for good|at present|what is said|What was told"
+)
+"""Words that pages once had and nobody else uses."""
+
+
+def test_pages_have_none_of_the_words_that_nobody_uses(template: Catalog) -> None:
+    texts = [text for message in template for text in ([message.id] if isinstance(message.id, str) else message.id)]
+    assert [text for text in texts if re.search(RETIRED, text, re.IGNORECASE)] == []

@@ -204,7 +204,7 @@ def _form_values(request: PageRequest) -> dict[str, str]:
     values = {name: sent[name] for name in ("name", "usd", "tokens") if sent[name]}
     if sent["target"] in _TARGETS:
         if not sent["target_id"]:
-            raise InvalidRequest(_("Choose whose budget it is."), param="target_id")
+            raise InvalidRequest(_("Choose who the budget is for."), param="target_id")
         values[sent["target"]] = sent["target_id"]
     elif sent["target"] != "server":
         values["user"] = request.actor.name

@@ -215,7 +215,7 @@ def _read_by(page: TurnPageData, step: StepSnapshot) -> StepInput:
         return _with_turn_input(page, parts)
     return StepInput(
         parts,
-        _("and before that what step %(number)d has read and said") % {"number": (last or first) + 1},
+        _("and, before that, the input and output of step %(number)d") % {"number": (last or first) + 1},
         page.step_query(last or first),
     )
 

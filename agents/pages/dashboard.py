@@ -160,7 +160,7 @@ def _dashboard_metrics(actor: Actor, params: _DashboardParams) -> dict[str, Any]
         "tables": _tables(actor, current, models, params.sort),
         "sorts": _sorts(params),
         "slowest": outliers.largest(actor, current, "duration"),
-        "dearest": outliers.largest(actor, current, "cost"),
+        "most_expensive": outliers.largest(actor, current, "cost"),
         "failures": outliers.failures(actor, current),
         "failed_url": current.also("status:failed").url,
     }

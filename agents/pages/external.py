@@ -48,7 +48,7 @@ def _notices(parsed: Provenance, *, is_hidden: bool) -> list[str]:
     """The warnings, and the usual advice if text is hidden and no warning says how to capture it."""
     notices = [external_warnings.translate_warning(warning) for warning in parsed.warnings if warning]
     if is_hidden and not external_warnings.ADVICE.intersection(parsed.warnings):
-        advice = _("The sender did not capture what was said. With %(switch)s where the agent runs it sends the words.")
+        advice = _("The sender did not capture the messages. Set %(switch)s where the agent runs to send them.")
         notices.append(advice % {"switch": f"{SWITCH}=span_only"})
     return notices
 

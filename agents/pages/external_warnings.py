@@ -40,17 +40,17 @@ ADVICE = frozenset(
 """Warnings that say how to capture hidden text."""
 
 SENTENCES = ADVICE | {
-    gettext_noop("The span that began this turn has not come."),
-    gettext_noop("The span above one of the steps never came."),
-    gettext_noop("No model's call was told: the tokens are the sum that the turn's own span says."),
+    gettext_noop("The root span of this turn has not arrived."),
+    gettext_noop("The parent span of a step never arrived."),
+    gettext_noop("No model call was reported: the tokens are the total of the turn's own span."),
     gettext_noop("The sender named no session: the calls were put together by what their messages repeat."),
-    gettext_noop("Clocks differ: a step lies more than a second outside the one that it is part of."),
+    gettext_noop("Clocks differ: a step is more than a second outside its parent."),
 }
 
 
 def _above(count: int) -> str:
     text = ngettext(
-        "The span above %(count)s of the steps never came.", "The spans above %(count)s of the steps never came.", count
+        "The parent span of %(count)s step never arrived.", "The parent spans of %(count)s steps never arrived.", count
     )
     return text % {"count": count}
 
@@ -76,7 +76,7 @@ def _only_first(count: int) -> str:
 
 
 _COUNTED: tuple[tuple[re.Pattern[str], Callable[[int], str]], ...] = (
-    (re.compile(r"The spans above (\d{1,9}) of the steps never came\."), _above),
+    (re.compile(r"The parent spans of (\d{1,9}) steps never arrived\."), _above),
     (re.compile(r"The trace is longer: only its first (\d{1,9}) spans became steps\."), _only_first),
     (re.compile(r"The sender cut (\d{1,9}) attributes?, so that words may be missing\. .*"), _cut),
 )

@@ -103,7 +103,7 @@ def takeover_name(seq: int) -> str:
 def _takeover_text(event: TurnTakenOver, *, was_decided: bool) -> str:
     values = {"process": event.by, "time": format.duration(event.idle_us / 1000), "attempt": event.attempt}
     if was_decided:
-        return _("Goes on after the decision, on %(process)s") % values
+        return _("Continues after the decision, on %(process)s") % values
     if event.cause == "handed_over":
         return _("Handed over to %(process)s after %(time)s: the process that ran it was stopped") % values
     if event.attempt > 1:
@@ -123,7 +123,7 @@ def marked(card: StepCard, step: StepSnapshot, recovery: Recovery, *, is_over: b
         return replace(
             card,
             status="awaiting_input",
-            note=_("waits for a decision: its process was lost, and nobody knows whether the call was made"),
+            note=_("waits for a decision: its process was lost, so it is unknown whether the call was made"),
             since=doubts[step.key],
             in_doubt=True,
             is_last_call=step.key == list(doubts)[-1],

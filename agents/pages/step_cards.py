@@ -284,7 +284,7 @@ def _answer_note(detail: step_details.StoredToolRun) -> str:
     """Who has answered for the client, and whether that was to approve or to refuse the call. A call that was answered
     before this was recorded does not say who."""
     if not detail.answered_by:
-        return _("answered by the client") if detail.tool_responses else _("got no answer")
+        return _("answered through the API") if detail.tool_responses else _("got no answer")
     if not detail.tool_responses:
         return _("got no answer: cancelled by %(name)s") % {"name": detail.answered_by}
     words = _("answered by %(name)s")

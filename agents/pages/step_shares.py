@@ -41,7 +41,7 @@ def of_steps(page: TurnPageData) -> list[StepShares]:
     times = [(step, step.completed_at - step.started_at) for step in steps if step.completed_at and step.server_side]
     costs = [(step, step.cost_nano) for step in steps if step.cost_nano]
     lists = []
-    if len(times) > 1:
+    if len(times) > MAX_SHARES:
         lists.append(StepShares(_("Where the time went"), _largest(page, times, lambda us: format.duration(us / 1000))))
     if len(costs) > 1:
         lists.append(StepShares(_("Where the cost went"), _largest(page, costs, lambda nano: format.cost(nano / 1e9))))

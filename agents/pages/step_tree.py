@@ -66,14 +66,14 @@ def drawn(page: TurnPageData) -> DrawnTree:
     bars = {row.key: bar for row, bar in zip(rows, axis.bars, strict=True)}
     sums = _sums(page)
     called = {turn.key: turn for turn in page.calls.called if turn.key in turns}
-    longest, dearest = _most(steps)
+    longest, most_expensive = _most(steps)
     nodes = [
         replace(
             _node(page, row, bars[row.key], sums.get(row.key), called.get(row.key)),
             level=depth + 1,
             holds=bool(children.get(row.key)),
             most_time=row.key == longest,
-            most_cost=row.key == dearest,
+            most_cost=row.key == most_expensive,
         )
         for row, depth in order
     ]

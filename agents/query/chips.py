@@ -60,10 +60,10 @@ def chips(query: Query, language: Language = ENGLISH) -> list[Chip]:
 
 
 _SAME_ROW: Mapping[Level, str] = {
-    "session": gettext_noop("These may be different sessions. For one that is all of it, write %(query)s"),
-    "turn": gettext_noop("These may be different turns. For one that is all of it, write %(query)s"),
-    "response": gettext_noop("These may be different responses. For one that is all of it, write %(query)s"),
-    "step": gettext_noop("These may be different steps. For one that is all of it, write %(query)s"),
+    "session": gettext_noop("These may be different sessions. For one that meets all conditions, write %(query)s"),
+    "turn": gettext_noop("These may be different turns. For one that meets all conditions, write %(query)s"),
+    "response": gettext_noop("These may be different responses. For one that meets all conditions, write %(query)s"),
+    "step": gettext_noop("These may be different steps. For one that meets all conditions, write %(query)s"),
 }
 _INCOMPLETE = gettext_noop("Only responses are incomplete. Instead, write is:truncated or response(status:incomplete)")
 _LOWER_CASE = gettext_noop('"%(word)s" is searched for as a word. To combine conditions, write %(operator)s')

@@ -44,7 +44,7 @@ MEANINGS = {
     "response.completed": gettext_noop("a response in the background is done"),
     "response.failed": gettext_noop("a response in the background has failed"),
     "response.cancelled": gettext_noop("a response in the background was cancelled"),
-    "response.incomplete": gettext_noop("a response in the background came to a limit"),
+    "response.incomplete": gettext_noop("a background response reached a limit"),
     "agent.session.idle": gettext_noop("an agent's session is idle"),
     "agent.session.action_required": gettext_noop("an agent's session waits for its client"),
 }

@@ -108,16 +108,25 @@ def test_where_a_user_mentioned_something(hand: Begin, failures: str) -> None:
     expect(do.rows.first.locator("mark").first).to_have_text("medlar")
 
 
-@pytest.mark.parametrize(("word", "table"), [("dear", "cost"), ("slow", "duration")])
-def test_why_a_turn_was_so_dear_or_slow(hand: Begin, word: str, table: str) -> None:
-    do = hand(f"why was this turn so {word}", "/?period=30d", 2)
-    heading = "Most expensive turns" if table == "cost" else "Slowest turns"
-    do.click(do.page.locator("section", has=do.page.get_by_role("heading", name=heading)).get_by_role("link").first)
-    title = "Where the cost went" if table == "cost" else "Where the time went"
-    shares = do.page.locator(".shares", has_text=title)
-    expect(shares).to_contain_text("$" if table == "cost" else "s")
+def outlier(do: Hand, heading: str) -> Locator:
+    """The first of the most expensive, or slowest, turns of the overview."""
+    return do.page.locator("section", has=do.page.get_by_role("heading", name=heading)).get_by_role("link").first
+
+
+def test_why_a_turn_was_so_dear(hand: Begin) -> None:
+    do = hand("why was this turn so dear", "/?period=30d", 2)
+    do.click(outlier(do, "Most expensive turns"))
+    shares = do.page.locator(".shares", has_text="Where the cost went")
+    expect(shares).to_contain_text("$")
     do.click(shares.get_by_role("link").first)
-    expect(do.page.locator("[data-step]:target, [data-step][aria-current=true]").first).to_be_in_viewport()
+    expect(do.page.locator("[data-step]:target")).to_be_in_viewport()
+
+
+def test_why_a_turn_was_so_slow(hand: Begin) -> None:
+    do = hand("why was this turn so slow", "/?period=30d", 2)
+    do.click(outlier(do, "Slowest turns"))
+    do.click(do.page.get_by_role("link", name="Timeline"))
+    expect(do.page.get_by_role("treeitem", name=re.compile("the slowest step"))).to_be_visible()
 
 
 def test_what_changed_between_two_runs(hand: Begin, failures: str) -> None:

@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 Open = Callable[..., Page]
 TURN = re.compile(r"/turns/[0-9a-f-]{36}/")
 MOST_TABS = 120
+SURE = re.compile(r"(Tag|Delete|Remove the tag from) [\d,]+ rows?")
 
 
 def rows(page: Page) -> Locator:
@@ -119,7 +120,7 @@ def test_a_time_is_chosen_by_mouse(open_page: Open) -> None:
 
 def finish_act(page: Page) -> None:
     """What is asked for sureness is answered."""
-    sure = page.get_by_role("button", name="Go on")
+    sure = page.get_by_role("button", name=SURE)
     if sure.count():
         sure.click()
 
@@ -162,8 +163,8 @@ def test_by_keyboard_alone(open_page: Open, three: str, tmp_path: Path) -> None:
     tab_to(page, page.get_by_role("form", name="Selected rows").get_by_role("button", name="Tag", exact=True))
     keys.press("Enter")
     page.wait_for_load_state()
-    if page.get_by_role("button", name="Go on").count():
-        tab_to(page, page.get_by_role("button", name="Go on"))
+    if page.get_by_role("button", name=SURE).count():
+        tab_to(page, page.get_by_role("button", name=SURE))
         keys.press("Enter")
     page.wait_for_url(re.compile("/logs/"))
     read_by_keyboard(page)

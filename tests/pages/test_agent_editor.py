@@ -290,7 +290,7 @@ def test_models_of_endpoints_are_offered(client: Client, me: Actor, settings: An
             page = client.get(path(record)).content.decode()
     models = [option["value"] for option in elements(page, "option")]
     assert {"lab/new-model", "lab/gone", "scripted/demo"} <= set(models)
-    assert "Its endpoint does not offer lab/gone at present" in words(page)
+    assert "Its endpoint does not offer lab/gone right now" in words(page)
 
 
 def test_an_endpoint_that_is_away_takes_no_form_away(client: Client, me: Actor, settings: Any) -> None:

@@ -67,7 +67,7 @@ def test_it_shows_the_conversation_and_its_tools(client: Client, me: Actor) -> N
     assert "How warm is it?" in read
     assert "It is 18 degrees." in read
     assert '"city"' in read
-    for never in ("answered by the client", "Client tool", "ran on the server"):
+    for never in ("answered through the API", "Client tool", "ran on the server"):
         assert never not in read
     assert unsafe(page) == []
 

@@ -173,7 +173,7 @@ def test_a_call_that_was_made_again_says_so(client: Client, me: Actor) -> None:
     taken_over(doubtful.made, StepRepeated(seq=0, at=0, step=step))
     read = words(get(client, doubtful.url))
     assert "Called again after its process was lost" in read
-    assert f"Goes on after the decision, on {process_name()}" in read
+    assert f"Continues after the decision, on {process_name()}" in read
 
 
 def test_a_rule_that_decided_is_told(client: Client, me: Actor) -> None:

@@ -421,5 +421,5 @@ def test_a_conversation_shows_what_was_put_in_where_it_was(client: Client, me: A
 def test_a_conversation_without_a_turn_says_what_is_missing(client: Client, me: Actor) -> None:
     key = conversations.create(me, [], {})
     path = f"/sessions/{ids.public(ids.Kind.SESSION, key)}/"
-    assert "No model has been asked here yet" in words(get(client, path))
+    assert "No model has been used here yet" in words(get(client, path))
     assert client.post(f"{path}say/", {"text": "Hello?"}).status_code == 400

@@ -76,7 +76,7 @@ def test_an_inference_says_what_it_read_and_called(client: Client, made: Recorde
     assert "lookup" in first[first.index("Output") :]
     last = chosen(client, made, "&step=2")
     assert "2 · lookup" in last
-    assert "and before that what step 1 has read and said" in last
+    assert "and, before that, the input and output of step 1" in last
 
 
 def test_the_part_alone_is_the_chosen_step(client: Client, made: Recorded) -> None:

@@ -39,7 +39,7 @@ def me(db: None) -> Actor:
 
 def test_it_draws_the_steps_to_scale(client: Client, me: Actor) -> None:
     page = get(client, make_turn(me, LOOK, server_tools=tool()), "?view=timeline")
-    assert len(elements(page, "rect")) == 1 + 3 + 3  # the overview, the tree, and where the time went
+    assert len(elements(page, "rect")) == 1 + 3
     assert "Inference scripted/fast" in words(page)
     assert cards(page) == []
 

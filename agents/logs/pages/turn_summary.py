@@ -23,7 +23,7 @@ _REASONS = {
     "violation": gettext_noop("stopped by a shield"),
     "max_infer_iters": gettext_noop("iteration limit reached"),
     "out_of_tokens": gettext_noop("token limit reached"),
-    "decision_timeout": gettext_noop("nobody decided about its call in time"),
+    "decision_timeout": gettext_noop("no decision about its call was made in time"),
 }
 
 

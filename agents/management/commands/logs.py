@@ -51,7 +51,7 @@ class Command(BaseCommand):
             parsers[name].add_argument("--json", action="store_true", help="lines of JSON")
         for name in ("list", "export"):
             parsers[name].add_argument(
-                "--sort", default="", help=f"by {', '.join(SORT_FIELDS)}; -cost: the dearest first"
+                "--sort", default="", help=f"by {', '.join(SORT_FIELDS)}; -cost: the most expensive first"
             )
         _add_export(parsers["export"])
         parsers["delete"].add_argument("--yes", action="store_true", help="do not ask")

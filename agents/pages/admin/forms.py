@@ -41,7 +41,7 @@ class AgentForm(_AgentForm):
     max_infer_iters = forms.IntegerField(
         required=False,
         label=gettext_lazy("Iterations"),
-        help_text=gettext_lazy("Inferences in one turn at most, 1 to 1,000; 10 if empty."),
+        help_text=gettext_lazy("Max inferences per turn, 1 to 1,000. Default: 10."),
     )
     enable_session_persistence = forms.BooleanField(
         required=False,
@@ -63,8 +63,8 @@ class AgentForm(_AgentForm):
         )
     )
     tool_config = JsonField(help_text=gettext_lazy('{"tool_choice": "auto"}, or required, none, the name of a tool.'))
-    input_shields = LinesField(help_text=gettext_lazy("Shields for what is asked, one a line."))
-    output_shields = LinesField(help_text=gettext_lazy("Shields for what is answered, one a line."))
+    input_shields = LinesField(help_text=gettext_lazy("Input shields, one per line."))
+    output_shields = LinesField(help_text=gettext_lazy("Output shields, one per line."))
     sampling_params = JsonField(
         label=gettext_lazy("Sampling"),
         help_text=gettext_lazy('{"strategy": {"type": "top_p", "temperature": 0.7}, "max_tokens": 512}'),

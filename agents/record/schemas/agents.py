@@ -85,7 +85,7 @@ class OpenAISettings(Wire):
 
 class AgentConfig(Wire):
     """What an agent is. Only ``model`` and ``instructions`` must be given. ``resume_runs`` is ours: whether its turns
-    go on when their process is lost, or end as interrupted; without it that is as the server's setting says.
+    go on when their process is lost, or end as interrupted; without it that is server default.
     ``openai`` is what only OpenAI's Agents API can say."""
 
     model: str = Field(min_length=1, max_length=300)

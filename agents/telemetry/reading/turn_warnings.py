@@ -10,10 +10,10 @@ from agents.telemetry.reading.outcome import TurnOutcome
 from agents.telemetry.reading.records import ExternalStep
 from agents.telemetry.reading.tree import SpanNode
 
-ROOT_MISSING = "The span that began this turn has not come."
-TOKENS_SUMMED = "No model's call was told: the tokens are the sum that the turn's own span says."
+ROOT_MISSING = "The root span of this turn has not arrived."
+TOKENS_SUMMED = "No model call was reported: the tokens are the total of the turn's own span."
 SESSION_INFERRED = "The sender named no session: the calls were put together by what their messages repeat."
-CLOCKS_DIFFER = "Clocks differ: a step lies more than a second outside the one that it is part of."
+CLOCKS_DIFFER = "Clocks differ: a step is more than a second outside its parent."
 SENTENCES = (ROOT_MISSING, TOKENS_SUMMED, SESSION_INFERRED, CLOCKS_DIFFER)
 """All fixed warnings, beside `parents_missing`, `trace_truncated`, `attributes_cut` and the dialects' advice."""
 
@@ -55,8 +55,8 @@ def _missing_parent_warning(group: TurnGroup, outcome: TurnOutcome) -> str:
 def parents_missing(steps: int) -> str:
     """Warn that these many steps have lost their parents."""
     if steps == 1:
-        return "The span above one of the steps never came."
-    return f"The spans above {steps} of the steps never came."
+        return "The parent span of a step never arrived."
+    return f"The parent spans of {steps} steps never arrived."
 
 
 def trace_truncated(spans: int) -> str:

@@ -71,7 +71,7 @@ def test_the_first_tags_of_a_turn_stand_in_its_row(client: Client, turns: list[R
 def test_deleting_asks_first(client: Client, turns: list[Recorded]) -> None:
     confirmation = act(client, "delete", turns[0]).content.decode()
     assert unsafe(confirmation) == []
-    assert "Delete 1 row for good?" in words(confirmation)
+    assert "Delete 1 row?" in words(confirmation)
     assert len(listed(client)) == 3
     fields = {
         field["name"]: field["value"]

@@ -98,7 +98,7 @@ def test_children_without_their_root_are_one_turn_that_still_goes_on() -> None:
     assert (turn.id, turn.status, turn.warnings) == (
         "t1",
         "in_progress",
-        ("The span that began this turn has not come.",),
+        ("The root span of this turn has not arrived.",),
     )
     complete = only_turn(*children, agent("gone"))
     assert (complete.id, complete.status, complete.warnings) == ("t1", "completed", ())
@@ -111,7 +111,7 @@ def test_an_agent_below_a_span_of_another_service_is_a_turn_like_any_other() -> 
 def test_a_span_whose_parent_never_came_belongs_to_the_turn_around_it() -> None:
     turn = only_turn(agent(), tool("t", parent="lost", at=2))
     assert places(turn) == {"t": ""}
-    assert turn.warnings == ("The span above one of the steps never came.",)
+    assert turn.warnings == ("The parent span of a step never arrived.",)
 
 
 def test_agents_one_after_the_other_below_a_workflow_are_one_turn_of_the_first() -> None:
@@ -320,7 +320,7 @@ def test_a_turn_without_any_models_call_keeps_the_sum_that_it_tells() -> None:
     assert [(step_.id, step_.is_inferred, step_.usage and step_.usage.input_tokens) for step_ in turn.steps] == [
         ("made:agent", True, 20)
     ]
-    assert turn.warnings[0].startswith("No model's call was told")
+    assert turn.warnings[0].startswith("No model call was reported")
 
 
 def test_a_sender_that_leaves_cached_tokens_out_is_known_by_their_number() -> None:
