@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,7 +20,7 @@ from agents.record.store import agents
 
 BUILT_IN = "scripted/demo"
 LONGEST_WAIT_S = 3.0
-"""How long the form waits for the lists of models of endpoints; they are kept for a while."""
+"""How long the form waits for an endpoint's list of models, which is kept for a while. It has a field for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +70,11 @@ def choices(actor: Actor, fields: ConfigFields) -> Choices:
     models = {BUILT_IN, *agents.models(actor), present} - {""}
     is_gone = False
     if providers is not None:
-        catalogue = run_on_loop(_catalogue(providers))
+        catalogue = run_on_loop(providers.endpoints.all_models(LONGEST_WAIT_S))
         offered = [*model_names.listing(actor), *catalogue.models]
         models |= {model.id for model in offered if model.kind == "llm"}
         is_gone = bool(present) and _is_gone(providers, actor, present, catalogue)
     return Choices(sorted(models), is_gone, _groups(providers, actor, fields), _shields(providers, actor, fields))
-
-
-async def _catalogue(providers: Providers) -> ModelCatalogue:
-    """List the models of the endpoints; none where they do not answer in time: the form has a field for others."""
-    try:
-        async with asyncio.timeout(LONGEST_WAIT_S):
-            return await providers.endpoints.all_models()
-    except TimeoutError:
-        return ModelCatalogue([], {})
 
 
 def _is_gone(providers: Providers, actor: Actor, name: str, catalogue: ModelCatalogue) -> bool:

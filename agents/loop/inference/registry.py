@@ -6,6 +6,7 @@ It is built from plain values and reads no settings.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from agents.loop.inference.openai_compatible import EndpointConfig, OpenAICompat
 from agents.loop.inference.scripted import ScriptedEndpoint
 
 SCRIPTED = "scripted"
+LATE_S = 60.0
+"""How long an endpoint that was too late with the list of its models is not asked for it by those who cannot wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class Endpoints:
         if default not in endpoints:
             raise ValueError(f"the default endpoint {default!r} is none of {', '.join(endpoints)}")
         self._endpoints = dict(endpoints)
+        self._late: dict[str, float] = {}  # when those that were too late may be asked again
         self.default = default
 
     @classmethod
@@ -65,14 +69,29 @@ class Endpoints:
             return self._endpoints[name], model_name
         return self._endpoints[self.default], model
 
-    async def all_models(self) -> ModelCatalogue:
-        """List the models of all endpoints concurrently; an endpoint that fails lacks only its own."""
-        answers = await asyncio.gather(*map(_models_or_error, self._endpoints.values()))
+    async def all_models(self, patience_s: float | None = None) -> ModelCatalogue:
+        """List the models of all endpoints concurrently; an endpoint that fails lacks only its own. With
+        ``patience_s`` none is waited for longer than that, and one that was too late is not asked again for a while."""
+        answers = await asyncio.gather(*(self._models(name, patience_s) for name in self._endpoints))
         answers_by_name = list(zip(self._endpoints, answers, strict=True))
         return ModelCatalogue(
             models=[model for answer in answers if isinstance(answer, list) for model in answer],
             errors={name: answer for name, answer in answers_by_name if isinstance(answer, ProviderError)},
         )
+
+    async def _models(self, name: str, patience_s: float | None) -> list[Model] | ProviderError:
+        endpoint = self._endpoints[name]
+        if patience_s is None:
+            return await _models_or_error(endpoint)
+        late = ProviderError(f"{name} did not list its models in time.", provider=name, code="timeout", retryable=True)
+        if self._late.get(name, 0.0) > time.monotonic():
+            return late
+        try:
+            async with asyncio.timeout(patience_s):
+                return await _models_or_error(endpoint)
+        except TimeoutError:
+            self._late[name] = time.monotonic() + LATE_S
+            return late
 
     async def close(self) -> None:
         """Close all endpoints."""

@@ -95,3 +95,19 @@ def test_it_asks_all_at_once(serve: Build, http: Build) -> None:
             await endpoints.close()
 
     asyncio.run(main())
+
+
+def test_it_waits_for_a_late_one_once(serve: Build, http: Build) -> None:
+    body = http(b'{"data": [{"id": "a"}]}', kind="application/json")
+
+    async def main() -> None:
+        async with serve(["wait", body]) as (url, slow), serve([body]) as (other_url, _):
+            endpoints = Endpoints.from_config({"slow": EndpointConfig(url), "quick": EndpointConfig(other_url)})
+            for patience_s in (0.05, 60.0):  # the second time it is not asked: nobody lets it go on
+                catalogue = await endpoints.all_models(patience_s)
+                assert [model.id for model in catalogue.models][:1] == ["quick/a"]
+                assert {name: error.code for name, error in catalogue.errors.items()} == {"slow": "timeout"}
+            slow.go.set()
+            await endpoints.close()
+
+    asyncio.run(main())
