@@ -92,6 +92,7 @@ def agent_metrics(actor: Actor, record: AgentRecord, period: TimePeriod) -> dict
             ),
             "failures": outliers.failures(actor, current),
             "failed_url": current.also("status:failed").url,
+            "messages_url": current.also("status:failed").grouped_url("error.message"),
         }
     except Unavailable as error:
         return {"slow": error.message}

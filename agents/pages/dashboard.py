@@ -163,6 +163,7 @@ def _dashboard_metrics(actor: Actor, params: _DashboardParams) -> dict[str, Any]
         "most_expensive": outliers.largest(actor, current, "cost"),
         "failures": outliers.failures(actor, current),
         "failed_url": current.also("status:failed").url,
+        "messages_url": current.also("status:failed").grouped_url("error.message"),
     }
 
 

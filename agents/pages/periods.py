@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from urllib.parse import urlencode
 
 from django.utils.translation import gettext, gettext_noop
 
@@ -15,6 +16,7 @@ from agents.query import parser
 from agents.query.times import period_text
 from agents.query.tree import Level, Period, Query
 from agents.query.writer import literal
+from agents.uikit.links import url_for
 
 _SECOND, _HOUR = 1_000_000, 3_600_000_000
 
@@ -96,6 +98,10 @@ class MetricsQuery:
     def url(self) -> str:
         """The URL of the list of its rows."""
         return LIST_OF_LEVEL[self.level].link(self.text)
+
+    def grouped_url(self, *fields: str) -> str:
+        """The URL of its rows in groups by these fields."""
+        return f"{url_for('log-groups')}?{urlencode({'level': self.level, 'q': self.text, 'by': ','.join(fields)})}"
 
     @property
     def query(self) -> Query:

@@ -132,7 +132,9 @@ def test_bars_of_a_period_hold_all_of_it_once(client: Client, busy: Clock) -> No
 def test_failures_are_grouped_by_error_with_the_newest_of_each(client: Client, busy: Clock) -> None:
     failures = part(get(client, "/"), 'aria-labelledby="failures-head"', "</section>")
     told = [(url, text) for url, text in links(failures) if url.startswith("/logs/")]
-    (_, _), *groups = told
+    (_, _), (by_message, _), *groups = told
+    assert "by=error.message" in by_message
+    assert client.get(by_message).status_code == 200
     assert sum(int(text.split(" ")[0]) for _, text in groups) == stats(client, told[0][0])["count"]
     for url, text in groups:
         assert stats(client, url)["count"] == int(text.split(" ")[0])
