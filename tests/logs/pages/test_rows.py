@@ -169,3 +169,16 @@ def test_rows_are_chosen_without_scripts(client: Client, me: Actor) -> None:
     list_page = page(client, "/logs/", select="1")
     assert f'<input type="checkbox" name="ids" value="{turn.public_id}" form="acts">' in list_page
     assert 'name="ids"' not in re.sub(r"<template.*?</template>", "", page(client, "/logs/"), flags=re.DOTALL)
+
+
+def test_tokens_that_nobody_counted_are_no_zero(client: Client, db: None) -> None:
+    """An endpoint counts at the end of an answer: one that was cut has none."""
+    me = keys.local()
+    make_turn(me, "say Hello.")
+    make_turn(me, "fail 500 gone")
+    counted = {
+        row["data-status"]: "not reported" in html
+        for html in re.findall(r'<tr class="log-row".*?</tr>', client.get("/logs/").content.decode(), re.DOTALL)
+        for row in elements(html, "tr")
+    }
+    assert counted == {"completed": False, "failed": True}
