@@ -72,7 +72,7 @@ def fields() -> list[Suggestion]:
     suggestions = [
         Suggestion(f"{field.name}{'.' if field.keyed else ':'}", gettext(field.help)) for field in FIELDS.values()
     ]
-    return [*suggestions, Suggestion("has:", "what there is"), *(Suggestion(scope, "") for scope in _SCOPES)]
+    return [*suggestions, Suggestion("has:", gettext("what a row has")), *(Suggestion(scope, "") for scope in _SCOPES)]
 
 
 def values(actor: Actor, level: Level, word: str) -> list[Suggestion]:
