@@ -72,8 +72,6 @@ USUAL: dict[Level, tuple[str, ...]] = {
     "step": ("tool",),
     "response": ("model", "day"),
 }
-SEVERAL = frozenset({"tool", "tag", "prompt", "env"})
-"""Fields, beside those of the metadata, of which a turn may have several values: it is in the group of each."""
 MAX_GROUPS, MAX_ROWS, MAX_SERIES, MAX_POINTS = 10_000, 200, 5, 200
 _LABELS: dict[str, Callable[[str], str]] = {"status": status_label, "type": type_label, "source": source_label}
 
@@ -159,6 +157,7 @@ def grouped(request: PageRequest) -> HttpResponse:
     context |= {
         "rows": table_rows(chosen, found.groups.groups),
         "more": found.groups.more,
+        "overlaps": found.overlaps,
         "total": found.total,
         "failed_url": chosen.base.also("status:failed").url,
         "chart": chart_over_time(chosen, found.amounts),
@@ -223,15 +222,10 @@ def _form(chosen: GroupedList, metadata: Iterable[str]) -> dict[str, object]:
         "show": chosen.show,
         "measures": [(name, _(measure.title)) for name, measure in MEASURES.items()],
         "csv_url": chosen.url(format="csv"),
-        "overlaps": chosen.tab.level == "turn" and any(map(_has_several, chosen.by)),
         "rows": (),
         "slow": "",
         "chart": None,
     }
-
-
-def _has_several(field: str) -> bool:
-    return field in SEVERAL or field.startswith("meta.")
 
 
 def field_title(name: str) -> str:

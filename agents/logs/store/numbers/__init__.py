@@ -148,11 +148,13 @@ def groups(actor: Actor, query: Query, by: Sequence[str], limit: int = GROUPS, z
 
 @dataclass(frozen=True, slots=True)
 class MeasuredGroups:
-    """Groups with the most of a measure, the statistics of all rows, and the measure of every group."""
+    """Groups with the most of a measure, the statistics of all rows, and the measure of every group. Where a group
+    ``overlaps`` others they add up to more than the total."""
 
     groups: Groups
     total: Stats
     amounts: list[GroupAmount]
+    overlaps: bool
 
 
 def measured_groups(
@@ -164,8 +166,8 @@ def measured_groups(
     with _summed(actor, query, by, zone) as counter:
         found, amounts = counter.groups(limit, measure), counter.amounts(measure)
         if not counter.overlaps:
-            return MeasuredGroups(found, counter.stats(), amounts)
-    return MeasuredGroups(found, stats(actor, query), amounts)
+            return MeasuredGroups(found, counter.stats(), amounts, overlaps=False)
+    return MeasuredGroups(found, stats(actor, query), amounts, overlaps=True)
 
 
 def check_groups(query: Query, by: Sequence[str]) -> None:

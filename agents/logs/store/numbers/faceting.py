@@ -24,7 +24,8 @@ class FacetCounter:
     are returned of a field."""
 
     def __init__(self, table: Table, by: Sequence[str], limit: int) -> None:
-        self._columns = {field: facet_columns(table, by)[field] for field in by}
+        columns = facet_columns(table, by)
+        self._columns = {field: columns[field] for field in by}
         self._limit = limit
         self._counts: dict[str, Counts] = {field: Counter() for field in by}
         self._totals: Counter[str] = Counter()

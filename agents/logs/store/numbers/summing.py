@@ -130,10 +130,8 @@ class StatsCounter:
 
     def _stats_of(self, selected: Sequence[int]) -> list[Stats]:
         times = [_percentiles_of(parts, selected) for parts in self._sums.times]
-        return [
-            _stats(self._sums.table[number], *own)
-            for number, own in zip(selected, zip(*times, strict=True), strict=True)
-        ]
+        rows = self._sums.table[list(selected)].tolist()
+        return [_stats(row, *own) for row, own in zip(rows, zip(*times, strict=True), strict=True)]
 
 
 def _needs(table: Table) -> set[str]:
@@ -210,9 +208,10 @@ def _quantiles(parts: Sequence[tuple[Array, Array]], selected: Sequence[int]) ->
 
 
 def _in_order(groups: Array, values: Array) -> tuple[Array, Array]:
-    """Sort values within their groups. Both fit into one number but for waits of months: sorting that is four times as
-    fast as by two keys."""
-    if not len(values) or int(values.min()) < 0 or int(values.max()) >= 1 << VALUE_BITS:
+    """Sort values within their groups. Both fit into one number but for waits of months, and for a million groups:
+    sorting that is four times as fast as by two keys."""
+    fits = len(values) and int(values.min()) >= 0 and int(values.max()) < 1 << VALUE_BITS
+    if not fits or int(groups.max()) >= 1 << (63 - VALUE_BITS):
         order = np.lexsort((values, groups))
         return groups[order].astype(np.int64), values[order]
     joint = (groups.astype(np.int64) << VALUE_BITS) | values
