@@ -14,11 +14,11 @@ from rest_framework.request import Request
 from agents.base.api.negotiation import read_json
 from agents.base.api.views import ApiView, Awaited
 from agents.base.lazy_import import lazy_import
+from turnlog import __version__
 
 Message = MutableMapping[str, Any]
 _server_for = lazy_import("agents.log_tools.runner.server.server_for")
 _manager_of = lazy_import("agents.log_tools.runner.server.manager_of")
-VERSION = "0.1.0"
 _ACCEPT = "application/json, text/event-stream"
 
 
@@ -30,7 +30,7 @@ class LogTools(ApiView):
 
     def post(self, request: Request) -> HttpResponseBase:
         body = msgspec.json.encode(read_json(request._request))
-        server = _server_for(self.actor, VERSION)  # here: importing it takes a second, and would hold up the loop
+        server = _server_for(self.actor, __version__)  # here: importing it takes a second, and would hold up the loop
         return Awaited(partial(_exchange, server, request._request, body))
 
 

@@ -42,7 +42,7 @@ SECTIONS = (
     ),
     Section("agents", "agent", gettext_noop("Agents"), ("agents",)),
     Section("connect", "link", gettext_noop("Connect"), ("connect", "import")),
-    Section("docs", "docs", gettext_noop("API"), ("docs",)),
+    Section("docs", "docs", gettext_noop("Docs"), ("docs",)),
     Section("keys", "key", gettext_noop("Keys"), ("keys", "webhooks", "budgets", "automations")),
 )
 

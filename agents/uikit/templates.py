@@ -25,6 +25,7 @@ from agents.base.subjects import is_installed
 from agents.uikit import elements, format, sources
 from agents.uikit.links import url_for
 from agents.uikit.navigation import navigation, optional_url, waiting_badge
+from turnlog import __version__
 
 
 def environment(**options: Any) -> Environment:
@@ -77,6 +78,7 @@ _FILTERS = {
 _GLOBALS = {
     "static": static,
     "root": settings.URL_PREFIX,
+    "version": __version__,
     "url_for": url_for,
     "optional_url": optional_url,
     "navigation": navigation,

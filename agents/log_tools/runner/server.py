@@ -23,7 +23,7 @@ from agents.log_tools.runner.tools import LogTool
 
 log = logging.getLogger(__name__)
 
-NAME, TITLE = "agents-log", "The log of this agent server"
+NAME, TITLE = "turnlog", "Turnlog: the log of an agent server"
 INSTRUCTIONS = """\
 This server runs agents, and logs each step of them. A session is a conversation; a turn is all that was done to answer
 one message; a step of a turn is a call of a model or of a tool. To explain a failure: count_log or search_log to find

@@ -57,7 +57,7 @@ def _passing_on(upstream: Client) -> Server[Any]:
         sent = types.CallToolRequestParams(name=params.name, arguments=params.arguments)
         return await upstream.session.send_request(types.CallToolRequest(params=sent), types.CallToolResult)
 
-    offered = upstream.server_info or types.Implementation(name="agents-log", version="")
+    offered = upstream.server_info or types.Implementation(name="turnlog", version="")
     return Server(
         offered.name,
         version=offered.version,

@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-KEY_VARIABLE = "AGENTS_API_KEY"
+KEY_VARIABLE = "TURNLOG_API_KEY"
 
 
 class Command(BaseCommand):

@@ -27,6 +27,7 @@ from agents.base.errors import InvalidRequest
 from agents.loop.protocols.tools import ToolResult
 from agents.record.schemas.content import ContentItem, ImageData, ImageItem, TextItem, text_of
 from agents.tools.providers.mcp import MAX_TOOLS, McpFault, McpToolCall, Server
+from turnlog import __version__
 
 T = TypeVar("T")
 
@@ -36,7 +37,7 @@ MAX_ANSWER_BYTES = 64 * 2**20
 MAX_PAGES = 20
 MAX_ERROR_CHARS = 500
 """Characters of a server's own words in our errors."""
-_INFO = types.Implementation(name="agents", version="0.2.12")
+_INFO = types.Implementation(name="turnlog", version=__version__)
 _WRONG_TRANSPORT_STATUSES = frozenset({400, 404, 405, 406, 415, 501})
 """What servers that speak SSE only answer to a POST."""
 LISTED = {"name", "description", "input_schema", "annotations"}

@@ -29,7 +29,7 @@ _GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 class AgentsAdminSite(AdminSite):
     """The product's admin. Login, logout and change of password are pages of the product where it has them."""
 
-    site_header = gettext_lazy("Agents")
+    site_header = "Turnlog"
     site_title = gettext_lazy("Admin")
     index_title = gettext_lazy("Admin")
     empty_value_display = "–"

@@ -26,7 +26,7 @@ TIMEOUT_S = 15.0
 ANSWER_S = 3.0
 """How long the beginning of a body is waited for, once there is a status."""
 MAX_ANSWER_BYTES = 4 * MAX_ANSWER
-_HEADERS = {"Content-Type": "application/json", "User-Agent": "agents-webhooks/1", "Accept-Encoding": "identity"}
+_HEADERS = {"Content-Type": "application/json", "User-Agent": "turnlog-webhooks/1", "Accept-Encoding": "identity"}
 CANNOT_SIGN = "Its signing secret can no longer be read: rotate it."
 
 

@@ -70,7 +70,7 @@ async def over_http(base: str, key: str = "", mode: Any = "auto") -> AsyncIterat
 @asynccontextmanager
 async def over_stdio(base: str, data: Path, key: str = "", mode: Any = "auto") -> AsyncIterator[LogClient]:
     """The command, started as such a program starts it."""
-    environment = {"DATA_DIR": str(data), "AGENTS_API_KEY": key, "PATH": os.environ["PATH"]}
+    environment = {"DATA_DIR": str(data), "TURNLOG_API_KEY": key, "PATH": os.environ["PATH"]}
     arguments = [str(ROOT / "manage.py"), "mcp", "--url", f"{base}/mcp"]
     command = StdioServerParameters(command=sys.executable, args=arguments, env=environment)
     async with Client(command, mode=mode) as client:

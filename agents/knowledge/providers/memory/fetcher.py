@@ -103,7 +103,7 @@ class Fetcher:
         return InvalidRequest(f"it is larger than {self.max_bytes // 2**20} MiB.")
 
 
-_HEADERS = {"Accept-Encoding": "identity", "User-Agent": "agents-fetcher/1"}
+_HEADERS = {"Accept-Encoding": "identity", "User-Agent": "turnlog-fetcher/1"}
 
 
 def _unavailable(where: str, url: str, reason: str) -> InvalidRequest:
