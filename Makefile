@@ -4,9 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: serve test check lint types bench messages docs lock clean
+.PHONY: serve test check lint types bench messages docs wheel lock clean
 
-serve: $(VENV)/.serve
+serve: $(VENV)/.serve build/docs/index.html
 	$(RUN) manage.py serve
 
 test: $(VENV)/.test
@@ -25,13 +25,21 @@ bench: $(VENV)/.test
 messages: $(VENV)/.test
 	$(RUN) -m tests.messages
 
-# The table of fields in the guide to queries.
+# The table of fields in the guide to queries, and the documentation as the server shows it.
 docs: $(VENV)/.test
 	$(RUN) -m tests.guide
+	$(RUN) docs_build.py
+
+build/docs/index.html: docs_build.py zensical.toml $(shell find docs -type f) | $(VENV)/.serve
+	$(RUN) docs_build.py
+
+# What people install: dist/turnlog-<version>-py3-none-any.whl.
+wheel: $(VENV)/.test
+	$(RUN) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 
 # The locked dependencies, checked against their hashes. A stamp file tells what is installed.
-$(VENV)/.serve: requirements.txt | $(VENV)
-	$(RUN) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+$(VENV)/.serve: requirements.txt requirements-docs.txt | $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt -r requirements-docs.txt
 	touch $@
 
 $(VENV)/.test: requirements-dev.txt | $(VENV)
@@ -48,5 +56,8 @@ lock:
 	uv pip compile -q pyproject.toml --group dev --generate-hashes --no-annotate --no-header --python-version 3.11 \
 		-c requirements.txt -o requirements-dev.txt
 
+	uv pip compile -q --group docs --generate-hashes --no-annotate --no-header --python-version 3.11 \
+		-c requirements.txt -c requirements-dev.txt -o requirements-docs.txt
+
 clean:
-	rm -rf $(VENV) .venvs .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build dist .venvs .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,102 @@
+"""The command line, of ``manage.py`` in a clone and of ``turnlog`` where it is installed."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import execute_from_command_line
+from dotenv import dotenv_values
+
+from agentsite import memory, optional_imports
+from turnlog import __version__
+
+COMMANDS = {
+    "serve": "the server: API, pages, turns; migrates and, on the first start, loads a demo",
+    "work": "runs turns only, beside servers on the same PostgreSQL",
+    "migrate": "brings the tables to this version; `serve` does, too",
+    "demo": "loads sample agents and turns of every kind",
+    "logs": "lists, exports, tags, deletes, imports: the log from a terminal",
+    "mcp": "the log as tools, over standard input and output",
+    "skill": "prints what a coding agent needs to connect a program to this server",
+    "prices": "prices of models, and costs of earlier steps",
+    "retention": "rules that delete or archive turns after some time",
+    "backup": "writes the whole database into one file, beside running servers",
+    "restore": "fills an empty database from a backup",
+    "copy_to_postgres": "copies the database of SQLite into an empty one of PostgreSQL",
+    "partition": "splits the large tables of PostgreSQL by month",
+    "admin_link": "prints a link, good once, that makes its reader an administrator",
+    "check": "looks at the settings",
+}
+"""Our commands, with what they are for. Django's others work, too."""
+
+ENV_FILE = "--env-file"
+
+
+def run(argv: list[str], data_folder: Callable[[], str] | None = None) -> None:
+    """Run the command of a command line; ``serve`` where it names none. ``data_folder`` returns where the data is if
+    no setting says so; without it the settings' own default holds. Raises SystemExit."""
+    arguments = _read_env_file(argv[1:])
+    if not arguments or (arguments[0].startswith("-") and arguments[0] not in {"-h", "--help", "--version"}):
+        arguments.insert(0, "serve")
+    if arguments[0] in {"-h", "--help"} or arguments == ["help"]:
+        sys.stdout.write(usage(Path(argv[0]).name))
+    elif arguments[0] in {"--version", "version"}:
+        sys.stdout.write(f"Turnlog {__version__}\n")
+    else:
+        _run_command(argv[0], arguments, data_folder)
+
+
+def usage(program: str) -> str:
+    """Return the text of ``--help``."""
+    lines = "\n".join(f"  {name:<18}{purpose}" for name, purpose in COMMANDS.items())
+    return (
+        f"Turnlog {__version__}, the agent server whose log is the run itself.\n\n"
+        f"  {program} [{ENV_FILE} FILE] [command] [--help]\n\n{lines}\n\n"
+        "Without a command it serves on http://localhost:8321. Settings are environment variables, or lines of a file\n"
+        f"that {ENV_FILE} names; the documentation, at /docs/ of a running server, has all of them.\n"
+    )
+
+
+def _run_command(program: str, arguments: list[str], data_folder: Callable[[], str] | None) -> None:
+    is_serving = arguments[0] in {"serve", "work"}
+    if data_folder is not None and not os.environ.get("DATA_DIR", "").strip():
+        os.environ["DATA_DIR"] = data_folder()
+    if is_serving:
+        memory.use_system_allocator()
+    # what is imported stays: to look for garbage in it again and again took a quarter of every start
+    gc.set_threshold(50_000, 20, 100)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
+    try:
+        if is_serving:
+            optional_imports.keep_out()
+        execute_from_command_line([program, *arguments])
+    except ImproperlyConfigured as error:
+        sys.exit(f"Cannot start: {error}")
+
+
+def _read_env_file(arguments: list[str]) -> list[str]:
+    """Set the variables of the file that the first argument names, as far as the environment has none of these names;
+    return the arguments behind it."""
+    option, has_value, value = arguments[0].partition("=") if arguments else ("", "", "")
+    if option != ENV_FILE:
+        return arguments
+    rest = arguments[1:]
+    if not has_value:
+        if not rest:
+            sys.exit(f"{ENV_FILE}: name a file")
+        value, rest = rest[0], rest[1:]
+    try:
+        with Path(value).open(encoding="utf-8-sig") as file:
+            values = dotenv_values(stream=file)
+    except (OSError, UnicodeDecodeError) as error:
+        sys.exit(f"{ENV_FILE}: cannot read {value}: {getattr(error, 'strerror', None) or error}")
+    for name, text in values.items():
+        if text is None:
+            sys.exit(f"{ENV_FILE}: {value}: {name!r} is no line of the form NAME=value")
+        os.environ.setdefault(name, text)
+    return rest

@@ -1,0 +1,69 @@
+"""Builds the documentation from ``docs/`` into ``build/docs``, for the server to show at ``/docs/``.
+
+A hook of the build, so that a wheel has it inside; ``python docs_build.py`` does the same in a clone. Each page is also
+there as it was written (``queries.md`` beside ``queries/``), and ``llms.txt`` lists them for models.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+try:
+    from hatchling.builders.hooks.plugin.interface import BuildHookInterface as Hook
+except ImportError:  # in a clone that only serves
+    Hook = object
+
+ROOT = Path(__file__).resolve().parent
+SOURCES, SITE, CONFIG = ROOT / "docs", ROOT / "build" / "docs", ROOT / "zensical.toml"
+
+
+class DocsHook(Hook):  # type: ignore[misc]  # what it is depends on what is installed
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if self.target_name == "wheel" and version != "editable":
+            build()
+            build_data["force_include"][str(SITE)] = "turnlog/_app/docs"
+
+
+def build() -> None:
+    """Build the site. Raises CalledProcessError for what does not hold together, a dead link for instance."""
+    line = [sys.executable, "-m", "zensical", "build", "--clean", "--strict", "--config-file", CONFIG.name]
+    subprocess.run(line, cwd=ROOT, check=True)
+    for path in SOURCES.rglob("*.md"):
+        shutil.copy(path, SITE / path.relative_to(SOURCES))
+    shutil.rmtree(SITE / "assets" / "stylesheets" / "classic", ignore_errors=True)  # of the theme's other variant
+    (SITE / "llms.txt").write_text(listing(), encoding="utf-8")
+
+
+def listing() -> str:
+    """Return what ``llms.txt`` says: each page by its section, with its title and first sentence."""
+    project = tomllib.loads(CONFIG.read_text(encoding="utf-8"))["project"]
+    lines = [f"# {project['site_name']}", "", f"> {project['site_description']}", ""]
+    for title, paths in sections(project["nav"]):
+        lines += [f"## {title}", "", *(_entry(path) for path in paths), ""]
+    return "\n".join(lines)
+
+
+def sections(nav: list[Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the sections of the navigation with the paths of their pages, in order."""
+    for section in nav:
+        for title, entries in section.items():
+            yield title, [entry if isinstance(entry, str) else next(iter(entry.values())) for entry in entries]
+
+
+def _entry(path: str) -> str:
+    text = (SOURCES / path).read_text(encoding="utf-8")
+    title, _, rest = text.removeprefix("# ").partition("\n")
+    paragraph = " ".join(rest.strip().partition("\n\n")[0].split())
+    first = re.split(r"(?<=[.:]) ", paragraph, maxsplit=1)[0].rstrip(":")
+    return f"- [{title.strip()}]({path}): {first}"
+
+
+if __name__ == "__main__":
+    build()
