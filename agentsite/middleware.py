@@ -30,7 +30,7 @@ from agents.base.api.negotiation import error_response
 from agents.base.api.views import Awaited
 from agents.base.api.waiting import awaited
 from agents.base.errors import AgentsError, InvalidRequest, MethodNotAllowed, NotAllowed, RateLimited
-from agentsite import callers, request_bodies, request_log
+from agentsite import callers, documentation, request_bodies, request_log
 from agentsite.request_threads import EXECUTOR_KEY, RequestExecutor
 
 GetResponse = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
@@ -143,6 +143,7 @@ class StaticMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]  # untyped
     def __init__(self, get_response: GetResponse) -> None:
         super().__init__(get_response)
         self.add_files(str(SWAGGER_UI), prefix=f"{settings.WHITENOISE_STATIC_PREFIX}swagger-ui/")
+        documentation.add_to(self)
         markcoroutinefunction(cast(Any, self))
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:

@@ -11,10 +11,13 @@ from django.core.exceptions import ImproperlyConfigured
 
 from agents.base.subjects import REMOVABLE
 from agentsite import environment as env
+from turnlog import __version__
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 # ------------------------------------------------------------------------------------ where things are
+DOCS_DIR = BASE_DIR / "build" / "docs" if (BASE_DIR / "zensical.toml").exists() else BASE_DIR / "docs"
+"""The documentation as built: in a clone, or where a wheel has it."""
 DATA_DIR = env.folder("DATA_DIR", BASE_DIR / "var")
 HOST = env.text("HOST", "127.0.0.1")
 PORT = env.integer("PORT", 8321, high=65535)
@@ -26,7 +29,7 @@ URL_PREFIX = _PUBLIC.path
 """The path before all of ours, which a proxy may take off or leave; empty without one."""
 FORCE_SCRIPT_NAME = URL_PREFIX or None
 AUTH_PROVIDER = env.mapping("AUTH_PROVIDER")
-"""Who knows tokens that are not our keys: {"type": "jwks" | "introspection" | "custom", ...}; see the README."""
+"""Who knows tokens that are not our keys: {"type": "jwks" | "introspection" | "custom", ...}; see docs/access.md."""
 _IS_PUBLIC = not LOOPBACK or (_PUBLIC.hostname or "localhost") not in {"127.0.0.1", "::1", "localhost"}
 REQUIRE_LOGIN = env.flag("REQUIRE_LOGIN", _IS_PUBLIC or bool(AUTH_PROVIDER))
 """Without it (loopback only) requests that carry no key act as the built-in local user."""
@@ -101,7 +104,7 @@ EMBEDDING_MODEL = env.text("EMBEDDING_MODEL")
 FETCH_ALLOW_PRIVATE = env.flag("FETCH_ALLOW_PRIVATE")
 """Whether documents may be fetched from this machine and its network, and webhooks sent there."""
 SHIELDS = env.mapping("SHIELDS")
-"""Shields: {"name": {"provider": "rules", "rules": [...]}}; see the README."""
+"""Shields: {"name": {"provider": "rules", "rules": [...]}}; see docs/shields.md."""
 
 # ----------------------------------------------------------------------------------------------- tools
 TOOL_FUNCTIONS = env.functions("TOOL_FUNCTIONS")
@@ -296,8 +299,8 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_PATCH": False,
-    "TITLE": "Agents API",
-    "VERSION": "0.2.12",
+    "TITLE": "Turnlog",
+    "VERSION": __version__,
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVERS": [{"url": PUBLIC_URL}] if PUBLIC_URL else [],

@@ -23,7 +23,7 @@ from tests import ROOT
 PYTHON = sys.executable
 BIN = Path(PYTHON).parent
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
-SOURCES = ["agents", "agentsite", "tests", "bench"]
+SOURCES = ["agents", "agentsite", "turnlog", "tests", "bench", "docs_build.py", "manage.py"]
 
 
 # Every process of the tests would compile all of the project anew, and pytest rewrite each test: up to half of a
@@ -54,7 +54,12 @@ def lint() -> bool:
 
 def types() -> bool:
     fresh = ["--no-incremental"] if IN_CI else []  # where nobody comes again, what it keeps is for nothing
-    return run(f"{BIN}/mypy", *fresh, "agents", "agentsite", "bench", "tests")
+    return run(f"{BIN}/mypy", *fresh, "agents", "agentsite", "turnlog", "bench", "tests")
+
+
+def documentation() -> bool:
+    """Build it: a dead link fails. The tests read what was built."""
+    return run(PYTHON, "docs_build.py")
 
 
 def contracts() -> bool:
@@ -176,7 +181,7 @@ def beside(*steps: Callable[[], bool]) -> bool:
 
 
 # much of the time of the tests is waiting for servers, in which the types are checked
-QUICK: list[Callable[[], bool]] = [lint, contracts, migrations, lambda: beside(quick_tests, types), browser]
+QUICK: list[Callable[[], bool]] = [lint, contracts, documentation, migrations, lambda: beside(quick_tests, types), browser]
 CHECK: list[Callable[[], bool]] = [postgresql, lambda: pytest("-m", "corpus"), slow, slow_browser]
 LONG: list[Callable[[], bool]] = [long_on_sqlite, long_on_postgresql]
 

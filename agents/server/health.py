@@ -24,6 +24,7 @@ from agents.llama_stack.schemas import VERSION
 from agents.loop.current_service import service
 from agents.record.mirrors import mirrors
 from agents.record.store import takeover, turns
+from turnlog import __version__
 
 State = Literal["ok", "warn", "bad"]
 Fact = str | int | float | None
@@ -183,7 +184,12 @@ def _rounds() -> HealthCheck:
 
 
 def _versions() -> dict[str, str]:
-    found = {"agents_api": VERSION, "python": platform.python_version(), "django": django.get_version()}
+    found = {
+        "turnlog": __version__,
+        "agents_api": VERSION,
+        "python": platform.python_version(),
+        "django": django.get_version(),
+    }
     try:
         found[connection.vendor] = _database_version()
     except Exception as error:  # raised again, whatever it is, unless the store is only unavailable

@@ -33,7 +33,7 @@ API = (
     "/v1",
     "/v1alpha",
 )
-PAGES = ("/", "/logs/", "/agents/", "/turns/x/", "/nothing", "/login/", "/docs/")
+PAGES = ("/", "/logs/", "/agents/", "/turns/x/", "/nothing", "/login/", "/docs/api/")
 OTHERS = ("/healthz", "/readyz", "/admin/", "/static/uikit/base.css", "/static/nothing.css")
 EVERY = (*API, *PAGES, *OTHERS)
 
@@ -287,7 +287,7 @@ def test_pages_trust_the_policies_of_their_own_scripts_alone() -> None:
 
 
 def test_each_kind_of_answer_has_its_policy() -> None:
-    for path, policy in (("/v1/agents", CSP_API), ("/v1", CSP_API), ("/logs/", CSP_TRUSTED), ("/docs/", CSP_PAGE)):
+    for path, policy in (("/v1/agents", CSP_API), ("/v1", CSP_API), ("/logs/", CSP_TRUSTED), ("/docs/api/", CSP_PAGE)):
         assert CLIENT.get(path).headers["Content-Security-Policy"] == policy
     assert CLIENT.get("/admin/").headers["Content-Security-Policy"] == CSP_PAGE
     assert CLIENT.get("/nothing").headers["Content-Security-Policy"] == CSP_TRUSTED

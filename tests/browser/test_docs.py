@@ -22,7 +22,7 @@ PATIENCE_MS = 60_000
 
 
 def documentation(open_page: Open, **options: Any) -> Page:
-    page = open_page("/docs/", **options)
+    page = open_page("/docs/api/", **options)
     page.set_default_timeout(PATIENCE_MS)
     return drawn(page)
 
@@ -66,8 +66,8 @@ def test_a_key_goes_to_this_server_and_is_kept_nowhere(open_page: Open) -> None:
         answer = route.fetch()
         route.fulfill(response=answer, body=answer.text().replace("data-docs=", "data-key-needed data-docs="))
 
-    page.route("**/docs/", need_key)
-    page.goto(page.url.replace("/agents/", "/docs/"))
+    page.route("**/docs/api/", need_key)
+    page.goto(page.url.replace("/agents/", "/docs/api/"))
     page.set_default_timeout(PATIENCE_MS)
     drawn(page)
     page.get_by_role("button", name="Authorize").click()

@@ -90,7 +90,14 @@ def walk(missing: str) -> None:
     client = Client()
     turn = turn_of(client)
     assert turn["output_message"]["content"]
-    pages = ("/", "/logs/", "/agents/", "/docs/", f"/turns/{turn['turn_id']}/", f"/turns/{turn['turn_id']}/?view=raw")
+    pages = (
+        "/",
+        "/logs/",
+        "/agents/",
+        "/docs/api/",
+        f"/turns/{turn['turn_id']}/",
+        f"/turns/{turn['turn_id']}/?view=raw",
+    )
     for path in pages:
         shown = client.get(path)
         assert shown.status_code == 200, path

@@ -59,7 +59,7 @@ def paths(me: Actor, rows: list[TurnRow]) -> list[str]:
         *(turn, f"{turn}?view=timeline", f"{turn}?view=raw", f"{turn}peek/", f"{turn}judged/"),
         f"/turns/{make_turn(me, f'say {SAID}').public_id}/fork/",
         *(session, "/agents/", agent, f"{agent}revisions/", f"{agent}numbers/"),
-        *("/turns/compare/", "/keys/", "/docs/", "/login/", "/prices/", "/health/"),
+        *("/turns/compare/", "/keys/", "/docs/api/", "/login/", "/prices/", "/health/"),
     ]
 
 

@@ -21,6 +21,7 @@ from agents.base.subjects import is_installed
 from agents.llama_stack.schemas import VERSION
 from agents.loop.current_service import service
 from agents.server import health
+from turnlog import __version__
 
 _JSON = {200: dict[str, Any]}
 
@@ -146,7 +147,7 @@ class Version(ApiView):
 
     @extend_schema(operation_id="version", responses=_JSON)
     def get(self, request: Request) -> HttpResponseBase:
-        return json_response(msgspec.json.encode({"version": VERSION}))
+        return json_response(msgspec.json.encode({"version": __version__, "agents_api": VERSION}))
 
 
 class RouteList(ApiView):

@@ -85,6 +85,7 @@ urlpatterns: list[URLPattern] = [
     path("agents/<str:agent_id>/state/", agent_state.agent_state, name="agent-state"),
     path("agents/<str:agent_id>/try/", agents.try_agent, name="agent-try"),
     path("health/", health.health_page, name="health"),
-    path("docs/", docs.docs_page, name="docs"),
+    path("docs/", docs.not_built, name="docs"),
+    path("docs/api/", docs.api_page, name="docs-api"),
     path("language/", languages.choose, name="language"),
 ]

@@ -65,6 +65,6 @@ class ImportForm(Wire):
     ``agent`` and ``session`` are names that replace those in the files."""
 
     file: bytes
-    format: str = Field(default="auto", description="``auto``, or one of the formats that the README names.")
+    format: str = Field(default="auto", description="``auto``, or one of the formats that the documentation names.")
     agent: str = ""
     session: str = ""

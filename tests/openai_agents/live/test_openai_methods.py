@@ -1,5 +1,5 @@
-"""Every method of the client's ``beta.agents`` that the README's table claims, sync and async: a walk that calls each
-of them, and counts; and the rest of the client's methods are in the other columns."""
+"""Every method of the client's ``beta.agents`` that the documentation's table claims, sync and async: a walk that calls
+each of them, and counts; and the rest of the client's methods are in the other columns."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ WORD = re.compile(r"`([^`]+)`")
 
 
 def columns() -> list[set[str]]:
-    """The methods of the README's row: those that work, those that are refused by name."""
-    text = (ROOT / "README.md").read_text()
+    """The methods of the documentation's row: those that work, those that are refused by name."""
+    text = (ROOT / "docs" / "coverage.md").read_text()
     [line] = [line for line in text.splitlines() if line.startswith("| methods of its `beta.agents` |")]
     return [set(WORD.findall(column)) for column in line.split("|")[2:5]]
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 def text(client: Client) -> str:
-    answer = client.get("/docs/")
+    answer = client.get("/docs/api/")
     assert answer.status_code == 200
     return answer.content.decode()
 
@@ -44,7 +44,7 @@ def test_the_library_comes_from_this_server(client: Client, name: str, kind: str
 
 def test_it_tells_when_a_key_is_needed(client: Client, admin: Any, settings: Any) -> None:
     settings.REQUIRE_LOGIN = True
-    assert client.get("/docs/").headers["Location"] == "/login/?next=/docs/"
+    assert client.get("/docs/api/").headers["Location"] == "/login/?next=/docs/api/"
     client.force_login(User.objects.get(username="root"))
     page = text(client)
     assert "authorize with a key" in words(page)

@@ -1,4 +1,4 @@
-"""The README's table of what is spoken, held against the schemas, OpenAI's types, and the server's word."""
+"""The documentation's table of what is spoken, held against the schemas, OpenAI's types, and the server's word."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agents.responses.schemas.requests import UNSUPPORTED_FIELDS, CreateResponse
 from agents.responses.schemas.tools import VENDOR_TOOLS, OtherTool, ResponseTool
 from tests import ROOT
 
-README = ROOT / "README.md"
+TABLES = ROOT / "docs" / "coverage.md"
 WORD = re.compile(r"`([^`]+)`")
 
 
@@ -32,7 +32,7 @@ TOOL = {"name": "x", "vector_store_ids": ["x"], "server_label": "x", "server_url
 
 def row(name: str) -> list[set[str]]:
     """The columns of a row: yes, refused, not yet."""
-    [line] = [line for line in README.read_text().splitlines() if line.startswith(f"| {name} |")]
+    [line] = [line for line in TABLES.read_text().splitlines() if line.startswith(f"| {name} |")]
     return [set(WORD.findall(column)) for column in line.split("|")[2:-1]]
 
 
@@ -89,7 +89,7 @@ def test_the_agents_api_has_these_fields() -> None:
 
 
 def test_the_client_has_these_methods() -> None:
-    line = next(line for line in README.read_text().splitlines() if line.startswith("| methods of"))
+    line = next(line for line in TABLES.read_text().splitlines() if line.startswith("| methods of"))
     client = openai.OpenAI(api_key="none")
     for part in line.split(" | ")[1].split("; "):
         before, _, after = part.partition(": ")
