@@ -89,6 +89,8 @@ DATABASE_URL = env.secret("DATABASE_URL")
 DATABASES = {"default": database(DATABASE_URL)}
 MIGRATE = env.flag("MIGRATE", True)
 """Whether a start creates and changes tables. Otherwise `manage.py migrate` does, and a start without it is refused."""
+COPY_BEFORE_MIGRATION = env.flag("COPY_BEFORE_MIGRATION", True)
+"""Whether a SQLite file of an older version is copied before its tables are changed."""
 DEMO = env.flag("DEMO", True)
 """Whether the first start loads the demo."""
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

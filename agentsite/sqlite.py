@@ -23,7 +23,7 @@ OTHERS_MASK = 0o077
 def create_file(config: dict[str, Any]) -> None:
     """Create the file of a SQLite database if it does not exist yet, so that it can release the pages of deleted rows.
     Nobody ever opens half of it. Raises sqlite3.OperationalError."""
-    path = _file(config)
+    path = file_of(config)
     if path is None or path.exists():
         return
     part = path.with_name(f"{path.name}.{os.getpid()}")
@@ -72,7 +72,7 @@ def _named_deep(execute: Callable[..., Any], sql: str, params: Any, many: bool, 
 def make_private(config: dict[str, Any]) -> list[Path]:
     """Restrict the files of a database to their owner; return those that stay open to others. SQLite creates the WAL
     and shared memory files with the mode of the database file."""
-    path = _file(config)
+    path = file_of(config)
     if path is None:
         return []
     return [file for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")) if not _is_private(file)]
@@ -91,7 +91,8 @@ def _is_private(path: Path) -> bool:
     return True
 
 
-def _file(config: dict[str, Any]) -> Path | None:
+def file_of(config: dict[str, Any]) -> Path | None:
+    """Return the file of a database; None where it is another engine's, or in memory."""
     path = str(config["NAME"])
     has_file = config["ENGINE"] == "django.db.backends.sqlite3" and path != ":memory:" and "mode=memory" not in path
     return Path(path) if has_file else None

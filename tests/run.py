@@ -181,7 +181,11 @@ def beside(*steps: Callable[[], bool]) -> bool:
 
 
 # much of the time of the tests is waiting for servers, in which the types are checked
-QUICK: list[Callable[[], bool]] = [lint, contracts, documentation, migrations, lambda: beside(quick_tests, types), browser]
+QUICK: list[Callable[[], bool]] = [
+    *(lint, contracts, documentation, migrations),
+    lambda: beside(quick_tests, types),
+    browser,
+]
 CHECK: list[Callable[[], bool]] = [postgresql, lambda: pytest("-m", "corpus"), slow, slow_browser]
 LONG: list[Callable[[], bool]] = [long_on_sqlite, long_on_postgresql]
 

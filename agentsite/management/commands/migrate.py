@@ -15,7 +15,7 @@ from django.db.migrations.executor import MigrationExecutor
 from agents.base.lock_waits import until_unlocked, waiting_for_locks
 from agents.base.store import fingerprints
 from agents.base.store.claims import ClaimKind, claimed
-from agentsite import sqlite
+from agentsite import data_versions, sqlite
 
 LOCK_TIMEOUT_MS = 2_000
 """How long a change of a table waits at PostgreSQL for those who use it. All who come later wait behind it, so it
@@ -38,8 +38,14 @@ class Command(migrate.Command):
         database = connections[options["database"]]
         sqlite.create_file(database.settings_dict)
         with claimed(ClaimKind.START):
+            data_versions.refuse_newer(database)
+            if not options["app_label"] and (copy := data_versions.copy_before_migration(database)):
+                self.stdout.write(
+                    f"The tables are of an older version: they were copied to {copy} and are changed now."
+                )
             with self._beside_others(database, options["app_label"]):
                 self._migrate(*args, **options)
+            data_versions.remember()
             if options["accept_id_secret"]:
                 fingerprints.accept_secret()
 

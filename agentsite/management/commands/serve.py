@@ -28,7 +28,7 @@ from django.db.utils import DatabaseError
 from agents.base.store import failures, fingerprints
 from agents.base.store.claims import ClaimKind, claimed
 from agents.base.subjects import is_installed
-from agentsite import sqlite, staticfiles
+from agentsite import data_versions, sqlite, staticfiles
 
 log = logging.getLogger(__name__)
 
@@ -109,6 +109,7 @@ class Command(BaseCommand):
         if migrates:
             call_command("migrate", verbosity=0)
         else:
+            data_versions.refuse_newer(connection)
             refuse_missing_migrations()
         refuse_other_secret()
 

@@ -1,0 +1,87 @@
+"""Data of other versions: that of an older one is copied before it is migrated, that of a newer one is refused."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management.base import CommandError
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.executor import MigrationExecutor
+
+from agentsite import sqlite
+from turnlog import __version__
+
+KEPT = 2
+"""Copies that are kept, the latest ones."""
+VERSION_FILE = "version"
+"""In DATA_DIR: the version that migrated it last."""
+_MARGIN = 64 * 2**20
+
+
+def refuse_newer(database: BaseDatabaseWrapper) -> None:
+    """Raise CommandError where a newer version has migrated the database: this one would misread its tables."""
+    loader = MigrationExecutor(database).loader
+    unknown = sorted(
+        name for app, name in loader.applied_migrations if app == "agents" and (app, name) not in loader.graph
+    )
+    if not unknown:
+        return
+    try:
+        newer = (settings.DATA_DIR / VERSION_FILE).read_text(encoding="utf-8").strip()
+    except OSError:
+        newer = ""
+    version = f"Turnlog {newer}" if newer not in ("", __version__) else "a newer version of Turnlog"
+    raise CommandError(
+        f"The data was last used by {version}: its tables have changes that {__version__} does not know, the last is "
+        f"{unknown[-1]}. Install that version, or name another folder by DATA_DIR."
+    )
+
+
+def remember() -> None:
+    """Write down which version has migrated the data."""
+    (settings.DATA_DIR / VERSION_FILE).write_text(f"{__version__}\n", encoding="utf-8")
+
+
+def copy_before_migration(database: BaseDatabaseWrapper) -> Path | None:
+    """Copy a SQLite file whose tables are of an older version, into the folder ``backups`` beside it; return the copy.
+    None where there is nothing to copy, or COPY_BEFORE_MIGRATION says so; PostgreSQL has copies of its own. Raises
+    CommandError where there is no room for it."""
+    file = sqlite.file_of(database.settings_dict)
+    if file is None or not settings.COPY_BEFORE_MIGRATION:
+        return None
+    executor = MigrationExecutor(database)
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if not missing or not executor.loader.applied_migrations:
+        return None
+    folder = file.parent / "backups"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    _refuse_without_room(folder, file)
+    copy = folder / f"before-{missing[0][0].name[:4]}-{datetime.now(UTC):%Y%m%d-%H%M%S}.sqlite3"
+    _copy(file, copy)
+    for old in sorted(folder.glob("before-*.sqlite3"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
+        old.unlink()
+    return copy
+
+
+def _refuse_without_room(folder: Path, file: Path) -> None:
+    needed = sum(path.stat().st_size for path in (file, Path(f"{file}-wal")) if path.exists()) + _MARGIN
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise CommandError(
+            f"The tables are of an older version, and there is no room to copy them before they are changed: {folder} "
+            f"needs {needed >> 20:,} MiB and has {free >> 20:,}. Make room, or set COPY_BEFORE_MIGRATION=false."
+        )
+
+
+def _copy(file: Path, copy: Path) -> None:
+    """Copy what was committed, also beside processes that read and write."""
+    part = copy.with_suffix(".part")
+    part.touch(mode=0o600)
+    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(part)) as target:
+        source.backup(target)
+    part.replace(copy)
