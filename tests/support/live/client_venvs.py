@@ -57,12 +57,13 @@ def python_of(name: str) -> Path:
         if not done.exists() or done.read_text() != wanted:
             venv.create(folder, clear=True, with_pip=True)
             for arguments in SUITES[name]:
-                _install(folder / "bin" / "python", arguments)
+                install(folder / "bin" / "python", arguments)
             done.write_text(wanted)
     return folder / "bin" / "python"
 
 
-def _install(python: Path, arguments: list[str]) -> None:
+def install(python: Path, arguments: list[str]) -> None:
+    """Install into the environment of an interpreter. Skips the test where the registry cannot be reached."""
     line = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments]
     made = subprocess.run(line, capture_output=True, text=True, timeout=INSTALL_S, env=_environment(), check=False)
     if made.returncode and any(words in made.stderr for words in UNREACHABLE):
