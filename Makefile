@@ -28,6 +28,7 @@ messages: $(VENV)/.test
 # The table of fields in the guide to queries, and the documentation as the server shows it.
 docs: $(VENV)/.test
 	$(RUN) -m tests.guide
+	$(RUN) -m tests.reference
 	$(RUN) docs_build.py
 
 build/docs/index.html: docs_build.py zensical.toml $(shell find docs -type f) | $(VENV)/.serve
