@@ -14,6 +14,20 @@ from tests import ROOT
 
 FOLDER = ROOT / "docs" / "reference"
 
+_ROUTES_HEAD = """# Routes
+
+Every operation of the API, with the action that a key needs for it. Bodies and parameters are on [the API's own
+page](../../api/), where each can be tried, and in `/v1/openapi.json`.
+"""
+_EVENTS_HEAD = """# Events of a turn
+
+What happened in a turn, as its log has it: on the page of a turn under Raw, in `/turns/<id>/events.jsonl`, and on the
+socket `/ws/live`. Events are numbered from 0 without gaps (`seq`) and have a time (`at`). The streams of the APIs say
+the same in their own words: [Supported APIs](../coverage.md) lists those, [Webhooks](../webhooks.md) what is sent to
+addresses of yours.
+
+"""
+
 
 def routes() -> str:
     """Return the page of all operations, by the first word of their paths."""
@@ -21,11 +35,7 @@ def routes() -> str:
     for path, method, operation in operations():
         row = f"| `{method.upper()}` | `{path}` | {actions()[path, method]} | {purpose(operation)} |\n"
         sections.setdefault(operation["tags"][0], []).append(row)
-    head = (
-        "# Routes\n\n"
-        "Every operation of the API, with the action that a key needs for it. Bodies and parameters are on [the API's own page]"
-        "(../../api/), where each can be tried, and in `/v1/openapi.json`.\n"
-    )
+    head = _ROUTES_HEAD
     table = "\n| | path | needs | |\n| --- | --- | --- | --- |\n"
     return head + "".join(f"\n## {name}\n{table}{''.join(rows)}" for name, rows in sorted(sections.items()))
 
@@ -65,13 +75,7 @@ def events() -> str:
         f"| `{kind.model_fields['type'].default}` | {_fields(kind)} | {_as_markdown(kind.__doc__ or '')} |\n"
         for kind in get_args(get_args(Event)[0])
     )
-    return (
-        "# Events of a turn\n\n"
-        "What happened in a turn, as its log has it: on the page of a turn under Raw, in `/turns/<id>/events.jsonl`, and on the socket\n"
-        "`/ws/live`. Events are numbered from 0 without gaps (`seq`) and have a time (`at`). The streams of the APIs say the same in their\n"
-        "own words: [Supported APIs](../coverage.md) lists those, [Webhooks](../webhooks.md) what is sent to addresses of yours.\n\n"
-        f"| type | fields | |\n| --- | --- | --- |\n{rows}"
-    )
+    return f"{_EVENTS_HEAD}| type | fields | |\n| --- | --- | --- |\n{rows}"
 
 
 def _fields(kind: Any) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 
 class TurnlogError(Exception):
-    """The server refused. ``status`` is that of HTTP; ``code`` and ``param`` (the field that is wrong) are for
-    programs, ``details`` the whole error as the server sent it: of a query ``position`` and ``suggestion``, too.
-    ``request_id`` finds the request in the server's own log, ``retry_after_s`` is what the server asked to wait."""
+    """The server refused, or did not answer. ``status`` is that of HTTP, 0 without an answer; ``code`` and ``param``
+    (the field that is wrong) are for programs, ``details`` the whole error as the server sent it: of a query
+    ``position`` and ``suggestion``, too. ``request_id`` finds the request in the server's own log, ``retry_after_s`` is what the server asked to wait."""
 
     def __init__(
         self, message: str, status: int, details: Mapping[str, Any], request_id: str, retry_after_s: float | None
@@ -52,11 +52,11 @@ class RateLimited(TurnlogError):
     """429: too much, or a budget is reached (its code is ``insufficient_quota``)."""
 
 
-class Unreachable(Exception):
+class Unreachable(TurnlogError):
     """There was no whole answer from ``url``: nothing listens there, it took too long, or the connection broke."""
 
     def __init__(self, url: str, reason: str) -> None:
-        super().__init__(f"{url} does not answer: {reason}")
+        super().__init__(f"{url} does not answer: {reason}", 0, {}, "", None)
         self.url, self.reason = url, reason
 
 

@@ -85,7 +85,7 @@ def tell(method: str, path: str, *, json: Any = None) -> Steps[None]:
 def _pause_s(request: Request, outcome: Answer | Unreachable, attempt: int) -> float:
     """Return for how long to wait before a request is sent again. Raises what went wrong where it is not. A request
     that changes something is repeated only where the server asked for that."""
-    failure: TurnlogError | Unreachable
+    failure: TurnlogError
     if isinstance(outcome, Unreachable):
         failure, asked_s = outcome, None
         again = request.method == "GET" and request.sink is None
