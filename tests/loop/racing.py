@@ -22,13 +22,13 @@ from typing import Any, TypeVar
 from django.db import connection, connections
 
 from agents.base.store.writer import writer
-from agents.loop.protocols.tools import ServerToolGroup, ToolContext
+from agents.loop.protocols.tools import Repeat, ServerToolGroup, ToolContext, ToolResult
 from agents.loop.remote_stops import RemoteStops
 from agents.loop.service import Service
 from agents.loop.slots import Slots
 from agents.loop.tasks import Runner
 from agents.record.bus import hub
-from agents.tools.providers.functions import tool
+from agents.record.schemas.content import ToolDef
 from agentsite import providers
 from tests.support.exchange import Exchange
 from tests.support.inprocess import close_readers
@@ -138,15 +138,27 @@ class Course:
                 await asyncio.wait(tasks)
 
 
+_NOTE = ToolDef(name="note", description="Take a note.", input_schema={"type": "object"})
+
+
+@dataclass(frozen=True)
+class _Note:
+    """A tool that tells when it was started, by turn."""
+
+    started: dict[str, list[int]]
+    group: str = GROUP
+    definition: ToolDef = _NOTE
+    repeat: Repeat = "write"
+
+    async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        self.started.setdefault(context.turn_id, []).append(time.monotonic_ns())
+        return ToolResult("noted")
+
+
 @contextmanager
 def course() -> Iterator[Course]:
     """Two services with a loop and a writer, over the open database of the tests."""
     started: dict[str, list[int]] = {}
-
-    async def note(context: ToolContext) -> str:
-        """Take a note."""
-        started.setdefault(context.turn_id, []).append(time.monotonic_ns())
-        return "noted"
 
     async def begin() -> list[Runner]:
         hub.start()
@@ -160,7 +172,7 @@ def course() -> Iterator[Course]:
         writer.start()
         runners = asyncio.run_coroutine_threadsafe(begin(), loop).result(WAIT_S)
         have = providers.configured_providers(providers.configured_endpoints(), pace=0.0)
-        have = replace(have, tools={**have.tools, GROUP: ServerToolGroup(GROUP, tools=[tool(note, GROUP)])})
+        have = replace(have, tools={**have.tools, GROUP: ServerToolGroup(GROUP, tools=[_Note(started)])})
         try:
             stops = asyncio.run_coroutine_threadsafe(remote_stops(runners), loop).result(WAIT_S)
             services = [Service(runner, have, stop) for runner, stop in zip(runners, stops, strict=True)]

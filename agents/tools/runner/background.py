@@ -1,4 +1,5 @@
-"""Work of a serving process: servers of tools that have not answered yet are asked again."""
+"""Work of a serving process: servers of tools that have not answered yet are asked again, and the process of the
+functions ends with it."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import logging
 
 from agents.loop import background
 from agents.tools.providers import python_copy
+from agents.tools.providers.function_worker import FunctionWorker
 from agents.tools.providers.mcp import McpClient
 from agents.tools.runner import toolgroups
 
@@ -25,6 +27,9 @@ class ToolsBackground(background.BackgroundWork):
     async def stop(self) -> None:
         for task in self._tasks:
             task.cancel()
+        worker = self.service.providers.parts.get(FunctionWorker)
+        if worker is not None:
+            await worker.close()
 
     async def _refresh_listings(self) -> None:
         while True:

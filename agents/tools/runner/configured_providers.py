@@ -10,22 +10,33 @@ from agents.loop.inference.registry import Endpoints
 from agents.loop.protocols.tools import ServerToolGroup
 from agents.loop.provider_set import SubjectProviders
 from agents.tools.providers import code_interpreter, functions, mcp, scripted, web_search
+from agents.tools.providers.function_worker import FunctionError, FunctionWorker
 from agents.tools.providers.web_search import Brave, Tavily, WebSearch
 
 
 def make_providers(models: Endpoints, embeddings: EmbeddingModels, pace: float) -> SubjectProviders:
     """Create the subject's providers. Raises ImproperlyConfigured."""
-    return SubjectProviders(tools={group.name: group for group in _groups(pace)}, parts=(_mcp_servers(),))
+    worker = _function_worker()
+    parts = (_mcp_servers(), *([worker] if worker else []))
+    return SubjectProviders(tools={group.name: group for group in _groups(pace, worker)}, parts=parts)
 
 
-def _groups(pace: float) -> list[ServerToolGroup]:
-    """Groups of tools. Raises ImproperlyConfigured for a function that cannot be a tool."""
+def _function_worker() -> FunctionWorker | None:
+    """Start the process of the functions, if there are any. Raises ImproperlyConfigured for a function that cannot be a
+    tool."""
+    if not settings.TOOL_FUNCTIONS:
+        return None
+    try:
+        return FunctionWorker(settings.TOOL_FUNCTIONS)
+    except FunctionError as error:
+        raise ImproperlyConfigured(f"TOOL_FUNCTIONS: {error}") from error
+
+
+def _groups(pace: float, worker: FunctionWorker | None) -> list[ServerToolGroup]:
+    """Groups of tools."""
     keys = {"brave-search": settings.BRAVE_SEARCH_API_KEY, "tavily-search": settings.TAVILY_SEARCH_API_KEY}
     engines = (Brave(settings.BRAVE_SEARCH_URL), Tavily(settings.TAVILY_SEARCH_URL))
-    try:
-        groups = functions.load(settings.TOOL_FUNCTIONS)
-    except functions.FunctionError as error:
-        raise ImproperlyConfigured(f"TOOL_FUNCTIONS: {error}") from error
+    groups = functions.groups(worker, settings.TOOL_FUNCTIONS) if worker else []
     groups.append(web_search.group(WebSearch(engines, keys)))
     if settings.CODE_INTERPRETER:
         groups.append(code_interpreter.group())

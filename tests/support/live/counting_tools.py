@@ -6,7 +6,7 @@ import json
 import os
 import urllib.request
 
-from agents.loop.protocols.tools import ToolContext
+from turnlog.tools import ToolContext
 
 
 def _count(tool: str, order: str, context: ToolContext) -> str:
