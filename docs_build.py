@@ -18,13 +18,13 @@ from typing import Any
 try:
     from hatchling.builders.hooks.plugin.interface import BuildHookInterface as Hook
 except ImportError:  # in a clone that only serves
-    Hook = object
+    Hook = object  # type: ignore[misc, assignment]  # the same
 
 ROOT = Path(__file__).resolve().parent
 SOURCES, SITE, CONFIG = ROOT / "docs", ROOT / "build" / "docs", ROOT / "zensical.toml"
 
 
-class DocsHook(Hook):  # type: ignore[misc]  # what it is depends on what is installed
+class DocsHook(Hook):  # type: ignore[type-arg]  # what it is depends on what is installed
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name == "wheel" and version != "editable":
             build()

@@ -85,11 +85,11 @@ def _read_env_file(arguments: list[str]) -> list[str]:
     option, has_value, value = arguments[0].partition("=") if arguments else ("", "", "")
     if option != ENV_FILE:
         return arguments
-    rest = arguments[1:]
+    remaining = arguments[1:]
     if not has_value:
-        if not rest:
+        if not remaining:
             sys.exit(f"{ENV_FILE}: name a file")
-        value, rest = rest[0], rest[1:]
+        value, remaining = remaining[0], remaining[1:]
     try:
         with Path(value).open(encoding="utf-8-sig") as file:
             values = dotenv_values(stream=file)
@@ -99,4 +99,4 @@ def _read_env_file(arguments: list[str]) -> list[str]:
         if text is None:
             sys.exit(f"{ENV_FILE}: {value}: {name!r} is no line of the form NAME=value")
         os.environ.setdefault(name, text)
-    return rest
+    return remaining

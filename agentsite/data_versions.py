@@ -16,7 +16,7 @@ from django.db.migrations.executor import MigrationExecutor
 from agentsite import sqlite
 from turnlog import __version__
 
-KEPT = 2
+MAX_COPIES = 2
 """Copies that are kept, the latest ones."""
 VERSION_FILE = "version"
 """In DATA_DIR: the version that migrated it last."""
@@ -63,7 +63,7 @@ def copy_before_migration(database: BaseDatabaseWrapper) -> Path | None:
     _refuse_without_room(folder, file)
     copy = folder / f"before-{missing[0][0].name[:4]}-{datetime.now(UTC):%Y%m%d-%H%M%S}.sqlite3"
     _copy(file, copy)
-    for old in sorted(folder.glob("before-*.sqlite3"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
+    for old in sorted(folder.glob("before-*.sqlite3"), key=lambda path: path.stat().st_mtime)[:-MAX_COPIES]:
         old.unlink()
     return copy
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from django.conf import settings
 from whitenoise.base import WhiteNoise
+from whitenoise.responders import StaticFile
 
 PREFIX = "/docs/"
 POLICY = (
@@ -22,14 +23,17 @@ just the scripts that it was built with."""
 _SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
-def add_to(files: WhiteNoise) -> None:
-    """Serve the documentation, where it was built, with the index of a folder at the folder's own address."""
+def files() -> dict[str, StaticFile]:
+    """Return the files of the documentation by their paths, the index of a folder at the folder's own; none where it
+    was not built."""
     if not is_built():
-        return
-    had_index, had_headers = files.index_file, files.add_headers_function
-    files.index_file, files.add_headers_function = "index.html", _add_headers
-    files.add_files(str(settings.DOCS_DIR), prefix=PREFIX)
-    files.index_file, files.add_headers_function = had_index, had_headers
+        return {}
+    site = WhiteNoise(
+        None, autorefresh=False, index_file="index.html", allow_all_origins=False, add_headers_function=_add_headers
+    )
+    site.add_files(str(settings.DOCS_DIR), prefix=PREFIX)
+    by_path: dict[str, StaticFile] = site.files
+    return by_path
 
 
 def is_built() -> bool:

@@ -143,11 +143,14 @@ class StaticMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]  # untyped
     def __init__(self, get_response: GetResponse) -> None:
         super().__init__(get_response)
         self.add_files(str(SWAGGER_UI), prefix=f"{settings.WHITENOISE_STATIC_PREFIX}swagger-ui/")
-        documentation.add_to(self)
+        self.documentation = documentation.files()
         markcoroutinefunction(cast(Any, self))
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        static_file = self.find_file(request.path_info) if self.autorefresh else self.files.get(request.path_info)
+        path = request.path_info
+        static_file = self.documentation.get(path) or (
+            self.find_file(path) if self.autorefresh else self.files.get(path)
+        )
         if static_file is None:
             return cast(HttpResponseBase, await self.get_response(request))
         static_response = static_file.get_response(request.method, request.META)

@@ -10,7 +10,8 @@ from typing import Any
 class TurnlogError(Exception):
     """The server refused, or did not answer. ``status`` is that of HTTP, 0 without an answer; ``code`` and ``param``
     (the field that is wrong) are for programs, ``details`` the whole error as the server sent it: of a query
-    ``position`` and ``suggestion``, too. ``request_id`` finds the request in the server's own log, ``retry_after_s`` is what the server asked to wait."""
+    ``position`` and ``suggestion``, too. ``request_id`` finds the request in the server's own log, ``retry_after_s``
+    is what the server asked to wait."""
 
     def __init__(
         self, message: str, status: int, details: Mapping[str, Any], request_id: str, retry_after_s: float | None

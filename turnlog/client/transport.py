@@ -27,7 +27,7 @@ M = TypeVar("M", bound=BaseModel)
 RETRIES, MAX_WAIT_S = 2, 20.0
 """How often a request is sent again, and the longest pause that is waited for."""
 _TRANSIENT = frozenset({429, 502, 503, 504})
-_ASKED_TO_WAIT = frozenset({429, 503})
+_RETRY_AFTER = frozenset({429, 503})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,14 +87,14 @@ def _pause_s(request: Request, outcome: Answer | Unreachable, attempt: int) -> f
     that changes something is repeated only where the server asked for that."""
     failure: TurnlogError
     if isinstance(outcome, Unreachable):
-        failure, asked_s = outcome, None
+        failure, retry_after_s = outcome, None
         again = request.method == "GET" and request.sink is None
     else:
         failure = error_of(outcome.status, outcome.headers, outcome.body)
-        asked_s = failure.retry_after_s
-        asked = outcome.status in _ASKED_TO_WAIT and asked_s is not None
-        again = asked or (request.method == "GET" and outcome.status in _TRANSIENT)
-    wait_s = asked_s if asked_s is not None else 0.5 * 2**attempt * SystemRandom().uniform(0.5, 1)
+        retry_after_s = failure.retry_after_s
+        is_repeatable = outcome.status in _RETRY_AFTER and retry_after_s is not None
+        again = is_repeatable or (request.method == "GET" and outcome.status in _TRANSIENT)
+    wait_s = retry_after_s if retry_after_s is not None else 0.5 * 2**attempt * SystemRandom().uniform(0.5, 1)
     if not again or attempt >= RETRIES or wait_s > MAX_WAIT_S:
         raise failure
     return wait_s

@@ -20,12 +20,12 @@ _ITEMS: TypeAdapter[ContentItem | list[ContentItem]] = TypeAdapter(ContentItem |
 
 @dataclass(frozen=True)
 class FunctionTool:
-    """A function as a tool: the one at ``place`` in the worker's definitions. What a repeated call does, a function
+    """A function as a tool: the one at ``index`` in the worker's definitions. What a repeated call does, a function
     says by an attribute of its own: ``function.repeat = "read"``; and ``function.in_doubt = "done"`` what is done about
     a call that may not be repeated and whose process was lost."""
 
     worker: FunctionWorker
-    place: int
+    index: int
     group: str
     definition: ToolDef
     repeat: Repeat
@@ -33,7 +33,7 @@ class FunctionTool:
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         try:
-            head, body = await self.worker.call(self.place, arguments, context)
+            head, body = await self.worker.call(self.index, arguments, context)
         except ProcessEnded as ended:
             return failure(str(ended))
         except FunctionError as error:
@@ -44,10 +44,10 @@ class FunctionTool:
 
 def groups(worker: FunctionWorker, paths: Paths) -> list[ServerToolGroup]:
     """The groups of tools that the worker's definitions are."""
-    tools = [_tool(worker, place, definition) for place, definition in enumerate(worker.definitions)]
+    tools = [_tool(worker, index, definition) for index, definition in enumerate(worker.definitions)]
     return [ServerToolGroup(name, PROVIDER, [tool for tool in tools if tool.group == name]) for name in paths]
 
 
-def _tool(worker: FunctionWorker, place: int, definition: dict[str, Any]) -> FunctionTool:
-    shown = ToolDef(**{name: definition[name] for name in ("name", "description", "input_schema")})
-    return FunctionTool(worker, place, definition["group"], shown, definition["repeat"], definition["in_doubt"])
+def _tool(worker: FunctionWorker, index: int, definition: dict[str, Any]) -> FunctionTool:
+    tool_def = ToolDef(**{name: definition[name] for name in ("name", "description", "input_schema")})
+    return FunctionTool(worker, index, definition["group"], tool_def, definition["repeat"], definition["in_doubt"])
