@@ -89,10 +89,7 @@ def served(programs: Path, folder: Path, **settings: str) -> Iterator[str]:
             [programs / "turnlog"], cwd=folder, env=environment(folder, **settings), stdout=file, stderr=file
         )
     try:
-        found = eventually(
-            lambda: re.search(r"^Logs +(http://\S+)/logs/$", said.read_text(), re.M) or ended(process, said), 60
-        )
-        yield found.group(1)
+        yield eventually(lambda: address(process, said), 60)
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0, said.read_text()
         assert "Traceback" not in said.read_text()
@@ -101,8 +98,11 @@ def served(programs: Path, folder: Path, **settings: str) -> Iterator[str]:
         process.wait()
 
 
-def ended(process: subprocess.Popen[bytes], said: Path) -> None:
+def address(process: subprocess.Popen[bytes], said: Path) -> str | None:
+    """The address that a server has said, if it has; one that has ended will not."""
     assert process.poll() is None, said.read_text()
+    found = re.search(r"^Logs +(http://\S+)/logs/$", said.read_text(), re.MULTILINE)
+    return found.group(1) if found else None
 
 
 def fetched(base: str, path: str) -> tuple[int, str]:
