@@ -48,6 +48,7 @@ $(VENV)/.test: requirements-dev.txt | $(VENV)
 	touch $@ $(VENV)/.serve
 
 $(VENV):
+	@$(PYTHON) -c 'import sys; sys.exit("Turnlog needs Python 3.11 or later: this is " + sys.version.split()[0] + ". Name one: make PYTHON=python3.12 …" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 
 # Needs uv: make new lock files from pyproject.toml.

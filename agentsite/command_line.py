@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
-from dotenv import dotenv_values
+from dotenv.parser import parse_stream
 
 from agentsite import memory, optional_imports
 from turnlog import __version__
@@ -92,11 +92,12 @@ def _read_env_file(arguments: list[str]) -> list[str]:
         value, remaining = remaining[0], remaining[1:]
     try:
         with Path(value).open(encoding="utf-8-sig") as file:
-            values = dotenv_values(stream=file)
+            bindings = list(parse_stream(file))
     except (OSError, UnicodeDecodeError) as error:
         sys.exit(f"{ENV_FILE}: cannot read {value}: {getattr(error, 'strerror', None) or error}")
-    for name, text in values.items():
-        if text is None:
-            sys.exit(f"{ENV_FILE}: {value}: {name!r} is no line of the form NAME=value")
-        os.environ.setdefault(name, text)
+    for binding in bindings:
+        if binding.error or (binding.key and binding.value is None):
+            sys.exit(f"{ENV_FILE}: {value}, line {binding.original.line}: write NAME=value")
+        if binding.key:
+            os.environ.setdefault(binding.key, binding.value or "")
     return remaining

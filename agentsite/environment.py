@@ -110,7 +110,10 @@ def functions(name: str) -> dict[str, list[str]]:
 
 def folder(name: str, default: Path) -> Path:
     """Return a folder that this process can write to; create it if it is missing."""
-    path = Path(text(name) or default).expanduser().resolve()
+    try:
+        path = Path(text(name) or default).expanduser().resolve()
+    except RuntimeError as error:
+        raise ImproperlyConfigured(f"{name}={text(name)}: this user has no home folder") from error
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)  # it contains private conversations
     except OSError as error:

@@ -34,8 +34,8 @@ def _data_folder() -> str:
 
     try:
         return user_data_dir("turnlog", appauthor=False)
-    except (RuntimeError, OSError) as error:
-        sys.exit(f"Cannot start: there is no home folder to keep the data in ({error}). Set DATA_DIR.")
+    except RuntimeError:  # a user without an entry among those of the system, and without HOME
+        sys.exit("Cannot start: this user has no home folder to keep the data in. Name a folder by DATA_DIR.")
 
 
 if __name__ == "__main__":
