@@ -38,13 +38,18 @@ build/docs/index.html: docs_build.py zensical.toml $(shell find docs -type f) | 
 wheel: $(VENV)/.test
 	$(RUN) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 
+# The command in a clone.
+COMMAND = @printf '\#!/bin/sh\nexec "%s" "%s" "$$@"\n' "$(CURDIR)/$(RUN)" "$(CURDIR)/manage.py" > $(VENV)/bin/turnlog; chmod +x $(VENV)/bin/turnlog
+
 # The locked dependencies, checked against their hashes. A stamp file tells what is installed.
 $(VENV)/.serve: requirements.txt requirements-docs.txt | $(VENV)
 	$(RUN) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt -r requirements-docs.txt
+	$(COMMAND)
 	touch $@
 
 $(VENV)/.test: requirements-dev.txt | $(VENV)
 	$(RUN) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	$(COMMAND)
 	touch $@ $(VENV)/.serve
 
 $(VENV):

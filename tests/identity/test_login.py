@@ -66,7 +66,7 @@ def test_the_page_asks_for_name_and_password(client: Client, locked: None) -> No
     fields = {each["name"]: each for each in elements(text, "input")}
     assert fields["username"]["autocomplete"] == "username"
     assert fields["password"]["autocomplete"] == "current-password"
-    assert "manage.py admin_link" in words(text)
+    assert "turnlog admin_link" in words(text)
 
 
 def test_the_session_gets_a_new_key(client: Client, rita: Actor) -> None:

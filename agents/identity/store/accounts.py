@@ -91,7 +91,7 @@ def _token(user: User) -> str:
 
 def user_of_link(token: str) -> User:
     """The account that a link is for. Raises NotFound where the link was used, is too old, or is not one of ours."""
-    error = NotFound("This link was used already, or is older than 15 minutes. Print a new one: manage.py admin_link")
+    error = NotFound("This link was used already, or is older than 15 minutes. Print a new one: turnlog admin_link")
     try:
         key, state = signing.loads(token, salt=_SALT, max_age=LINK_AGE_S)
     except signing.BadSignature as bad_signature:

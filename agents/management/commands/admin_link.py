@@ -1,4 +1,4 @@
-"""``manage.py admin_link``: prints a link that makes its reader a superuser."""
+"""``turnlog admin_link``: prints a link that makes its reader a superuser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``manage.py demo``: loads sample agents and turns of every kind."""
+"""``turnlog demo``: loads sample agents and turns of every kind."""
 
 from __future__ import annotations
 

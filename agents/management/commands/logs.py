@@ -1,4 +1,4 @@
-"""``manage.py logs``: queries and changes the log from a terminal, with the usual query language.
+"""``turnlog logs``: queries and changes the log from a terminal, with the usual query language.
 
 It acts as the local admin, and works while a server runs: it writes in small transactions, and the server follows
 the change feed.
@@ -188,7 +188,7 @@ class Command(BaseCommand):
                 if options["verbosity"]:
                     self.stderr.write(f"\r{done:,} of {total:,}", ending="\n" if done >= total else "")
         except KeyboardInterrupt:
-            message = f"\nStopped. Go on with: manage.py logs reindex --after {ids.public(ids.Kind.TURN, turn_key)}"
+            message = f"\nStopped. Go on with: turnlog logs reindex --after {ids.public(ids.Kind.TURN, turn_key)}"
             raise CommandError(message if turn_key else "\nStopped.") from None
         self.stdout.write("The search documents are new.")
 

@@ -1,4 +1,4 @@
-"""``manage.py mcp``: the tools of the log over standard input and output, for programs that start MCP servers.
+"""``turnlog mcp``: the tools of the log over standard input and output, for programs that start MCP servers.
 
 It passes requests on to a running server, with the rights of a key there: what acts and what only reads is the same as
 over HTTP.

@@ -1,4 +1,4 @@
-"""``manage.py partition``: split the large tables of PostgreSQL into parts by month, beside servers that use them."""
+"""``turnlog partition``: split the large tables of PostgreSQL into parts by month, beside servers that use them."""
 
 from __future__ import annotations
 

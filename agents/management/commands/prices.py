@@ -1,4 +1,4 @@
-"""``manage.py prices``: imports prices, and prices earlier steps that have no cost yet."""
+"""``turnlog prices``: imports prices, and prices earlier steps that have no cost yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``manage.py retention``: rules that say which turns are deleted after some time, or archived before.
+"""``turnlog retention``: rules that say which turns are deleted after some time, or archived before.
 
 A serving process runs them once an hour; here they are added, looked through and run at once. It acts as the local
 admin.

@@ -1,4 +1,4 @@
-"""``manage.py logs import``: imports files of external agents' turns into the log."""
+"""``turnlog logs import``: imports files of external agents' turns into the log."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _ADVICE = {
         "running turns are stored once it is back."
     ),
     ("migrations", "missing"): gettext_noop(
-        "The tables are older than the program. Run manage.py migrate, or start the server anew: it migrates "
+        "The tables are older than the program. Run turnlog migrate, or start the server anew: it migrates "
         "at its start."
     ),
     ("writer", "behind"): gettext_noop(
@@ -67,7 +67,7 @@ _ADVICE = {
         "once less comes."
     ),
     ("disk", "low"): gettext_noop(
-        "Little space is left. Delete old turns (manage.py logs delete), or give the disk more: without space "
+        "Little space is left. Delete old turns (turnlog logs delete), or give the disk more: without space "
         "nothing is stored."
     ),
     ("disk", "large_log"): gettext_noop(

@@ -34,7 +34,7 @@ def start_import(actor: Actor, fields: Mapping[str, Any], files: Sequence[Upload
         raise InvalidRequest("file: a file is needed, with a name.", param="file")
     size = sum(file.size or 0 for file in files)
     if size > settings.MAX_UPLOAD_MB * 2**20:
-        message = f"file: more than {settings.MAX_UPLOAD_MB} MiB. `manage.py logs import` takes files of any size."
+        message = f"file: more than {settings.MAX_UPLOAD_MB} MiB. `turnlog logs import` takes files of any size."
         raise TooLarge(message, param="file")
     format_, agent, session = (_field(fields, name) for name in ("format", "agent", "session"))
     names = tuple(map(_file_name, files))

@@ -1,4 +1,4 @@
-"""``manage.py backup``: writes the whole database into one file, while a server runs."""
+"""``turnlog backup``: writes the whole database into one file, while a server runs."""
 
 from __future__ import annotations
 

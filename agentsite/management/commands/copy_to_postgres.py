@@ -1,4 +1,4 @@
-"""``manage.py copy_to_postgres``: copies the whole SQLite database into an empty database of PostgreSQL."""
+"""``turnlog copy_to_postgres``: copies the whole SQLite database into an empty database of PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``manage.py migrate``: Django's, by one process at a time, on a file that is its owner's alone, and beside servers
+"""``turnlog migrate``: Django's, by one process at a time, on a file that is its owner's alone, and beside servers
 that use the same tables."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``manage.py restore``: fills an empty database from a backup."""
+"""``turnlog restore``: fills an empty database from a backup."""
 
 from __future__ import annotations
 
@@ -67,6 +67,6 @@ class Command(BaseCommand):
         where = f"`unzip -p {archive.path} secret` prints it" if secret else "it is not in the backup"
         self.stderr.write(
             "The public ids of this backup were formed with another secret: set ID_SECRET to that one "
-            f"({where}). Where it is lost, `manage.py migrate --accept-id-secret` takes the present one: every link "
+            f"({where}). Where it is lost, `turnlog migrate --accept-id-secret` takes the present one: every link "
             "and id handed out is void then."
         )

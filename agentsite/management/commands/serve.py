@@ -1,4 +1,4 @@
-"""``manage.py serve``: runs the whole server in one process."""
+"""``turnlog serve``: runs the whole server in one process."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         parser.add_argument("--only", choices=("web", "run", "ingest"), default=settings.ONLY, help=ONLY_HELP)
         parser.add_argument("--no-demo", action="store_true", help="start with an empty log, as with DEMO=false")
         parser.add_argument(
-            "--no-migrate", action="store_true", help="leave the tables to `manage.py migrate`, as with MIGRATE=false"
+            "--no-migrate", action="store_true", help="leave the tables to `turnlog migrate`, as with MIGRATE=false"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -184,7 +184,7 @@ def refuse_missing_migrations() -> None:
         first = missing[0][0]
         raise CommandError(
             f"The database (DATABASE_URL) is not ready for this version: it lacks {len(missing)} migrations, the first "
-            f"is {first.app_label}.{first.name}. Run `manage.py migrate`, or start without --no-migrate (MIGRATE=true)."
+            f"is {first.app_label}.{first.name}. Run `turnlog migrate`, or start without --no-migrate (MIGRATE=true)."
         )
 
 
@@ -195,7 +195,7 @@ def refuse_other_secret() -> None:
         raise CommandError(
             "The database (DATABASE_URL) was made with another ID_SECRET: every link and id given out before would be "
             "void. Set ID_SECRET, or SECRET_KEY where there is no ID_SECRET, to that of the server which made it; if "
-            "that had neither, it is in the file `secret` of its DATA_DIR. If it is lost, `manage.py migrate "
+            "that had neither, it is in the file `secret` of its DATA_DIR. If it is lost, `turnlog migrate "
             "--accept-id-secret` takes the present one."
         )
 

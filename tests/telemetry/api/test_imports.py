@@ -97,7 +97,7 @@ def test_too_much_is_refused(settings: Any) -> None:
     settings.MAX_UPLOAD_MB = 0
     answer = post(spans(1))
     assert answer.status_code == 413
-    assert "manage.py logs import" in answer.json()["error"]["message"]
+    assert "turnlog logs import" in answer.json()["error"]["message"]
 
 
 def test_what_no_reader_understands_ends_in_the_report() -> None:
