@@ -38,6 +38,7 @@ def build() -> None:
     for path in SOURCES.rglob("*.md"):
         shutil.copy(path, SITE / path.relative_to(SOURCES))
     shutil.rmtree(SITE / "assets" / "stylesheets" / "classic", ignore_errors=True)  # of the theme's other variant
+    (SITE / "assets" / "social.png").unlink(missing_ok=True)  # of the repository's own page
     (SITE / "llms.txt").write_text(listing(), encoding="utf-8")
 
 
