@@ -113,7 +113,10 @@ NOT_OF_THE_DATABASE = (
     "tests/agentsite/live/test_private_files.py",
     "tests/agentsite/live/test_public_url.py",
     "tests/agentsite/live/test_request_shares.py",
+    "tests/agentsite/test_command_line.py",
     "tests/bench",
+    "tests/deploy",
+    "tests/docs/test_site.py",
     "tests/feedback",
     "tests/identity",
     "tests/knowledge/live/test_document_bombs.py",
@@ -131,6 +134,7 @@ NOT_OF_THE_DATABASE = (
     "tests/test_front.py",
     "tests/test_messages.py",
     "tests/tools",
+    "tests/turnlog",
     "tests/uikit",
 )
 """Tests of what knows no database, as the contracts of imports say, has no statements but Django's, or is the same on

@@ -18,6 +18,7 @@ from turnlog import __version__
 
 pytestmark = [
     pytest.mark.server,
+    pytest.mark.slow,
     pytest.mark.skipif(bool(os.environ.get("TEST_DATABASE_URL")), reason="copies are of SQLite files"),
 ]
 
