@@ -23,7 +23,7 @@ from tests import ROOT
 PYTHON = sys.executable
 BIN = Path(PYTHON).parent
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
-SOURCES = ["agents", "agentsite", "turnlog", "tests", "bench", "docs_build.py", "manage.py"]
+SOURCES = ["agents", "agentsite", "turnlog", "tests", "bench", "examples", "docs_build.py", "manage.py"]
 
 
 # Every process of the tests would compile all of the project anew, and pytest rewrite each test: up to half of a
@@ -54,7 +54,7 @@ def lint() -> bool:
 
 def types() -> bool:
     fresh = ["--no-incremental"] if IN_CI else []  # where nobody comes again, what it keeps is for nothing
-    return run(f"{BIN}/mypy", *fresh, "agents", "agentsite", "turnlog", "bench", "tests")
+    return run(f"{BIN}/mypy", *fresh, "agents", "agentsite", "turnlog", "bench", "examples", "tests")
 
 
 def documentation() -> bool:

@@ -33,6 +33,7 @@ ON_ONE = (
     "tests/agentsite/live/test_start.py::test_a_store_that_takes_nothing_ends_the_start_with_the_reason",
     "tests/agentsite/live/test_start.py::test_an_upgrade_leaves_every_reference_its_row",
     "tests/batches/live/test_kill.py::test_",  # those of several servers are in a class
+    "tests/examples",
     "tests/knowledge/api/test_document_bombs.py",
     "tests/log_tools/live",
     "tests/pages/test_external.py",

@@ -43,6 +43,7 @@ LLAMA_NEEDS = [
 SUITES: dict[str, list[list[str]]] = {
     "llama-stack-client-0.3.5": [["--no-deps", "--ignore-requires-python", LLAMA], LLAMA_NEEDS],
     "openai-agents": [["openai-agents"]],
+    "example-langgraph": [["langgraph==1.2.22", "langchain-core==1.7.2", "langsmith==0.14.17"]],
 }
 
 
