@@ -17,6 +17,7 @@ from llama_stack_client.lib.agents.agent import Agent
 from tests.support.live.caller import script, user
 from tests.support.live.library import turn_of
 from tests.support.live.process import ServerProcess
+from turnlog import __version__
 
 pytestmark = pytest.mark.server
 
@@ -189,7 +190,7 @@ def test_providers(client: LlamaStackClient) -> None:
 
 def test_inspection(client: LlamaStackClient) -> None:
     assert client.inspect.health().status == "OK"
-    assert client.inspect.version().version == "0.2.12"
+    assert client.inspect.version().version == __version__
     routes = {(one.method, one.route) for one in client.routes.list()}
     assert ("POST", "/v1/agents") in routes
 
