@@ -63,6 +63,8 @@ comparisons (``logs.log_hooks``), what they do before turns are deleted (``recor
 write when turns end or wait (``record.store.ending_hooks``). ``server.subjects`` calls them, and puts their ``urls``
 together. Their tables are there in any case: the database is the same whichever are installed. Which rows go with a
 deleted record, the foreign keys of all tables declare; ``record.store.references`` makes the statements of that.
+The package ``turnlog``, beside this one, is what others import and start: the server imports its version and the frames
+of ``turnlog.tool_worker``, and it imports nothing of the server.
 ``models.py`` and ``admin.py`` of the app collect those of the subjects for Django. ``migrations/``, ``locale/``,
 ``management/`` (the commands ``demo``, ``admin_link``, ``prices``, ``logs``, ``retention``, ``partition``, ``mcp``),
 ``templates/`` and ``templatetags/`` (what the admin looks like) stand where Django looks for them. Pages are rendered

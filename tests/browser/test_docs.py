@@ -105,3 +105,13 @@ def test_it_follows_the_theme(open_page: Open, scheme: str) -> None:
     page.locator("[data-theme-switch]").click()
     page.locator("[data-theme-switch]").click()
     assert page.evaluate(paper) == "rgb(21, 23, 26)"
+
+
+def test_the_documentation_is_searched_without_a_network(open_page: Open) -> None:
+    page = open_page("/docs/")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("budget")
+    found_page = page.get_by_role("link", name="Budgets").and_(page.locator("[href*='/docs/budgets/']"))
+    expect(found_page.last).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Budgets")
