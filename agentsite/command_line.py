@@ -8,11 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management import execute_from_command_line
-from dotenv.parser import parse_stream
-
-from agentsite import memory, optional_imports
+from agentsite import memory
 from turnlog import __version__
 
 COMMANDS = {
@@ -68,6 +64,12 @@ def _run_command(program: str, arguments: list[str], data_folder: Callable[[], s
         os.environ["DATA_DIR"] = data_folder()
     if is_serving:
         memory.use_system_allocator()
+    # what is imported before would be imported once more: a server's process begins anew there
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import execute_from_command_line
+
+    from agentsite import optional_imports
+
     # what is imported stays: to look for garbage in it again and again took a quarter of every start
     gc.set_threshold(50_000, 20, 100)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
@@ -90,6 +92,8 @@ def _read_env_file(arguments: list[str]) -> list[str]:
         if not remaining:
             sys.exit(f"{ENV_FILE}: name a file")
         value, remaining = remaining[0], remaining[1:]
+    from dotenv.parser import parse_stream
+
     try:
         with Path(value).open(encoding="utf-8-sig") as file:
             bindings = list(parse_stream(file))

@@ -5,7 +5,8 @@
   they cannot tell databases apart.
 * A test that takes its time is left out if it is about pages, files, secrets or clients: what it asks of a database,
   others ask there too (`ON_ONE`).
-* Of the corpus, the many cases beside the few, each test takes every fourth case, in the order of their ids.
+* Of the corpus, the many cases beside the few, each test takes every fourth case, in the order of their ids; so does
+  each test that takes its time.
   ``python -m tests.run long`` takes all of them on both databases.
 """
 
@@ -63,7 +64,7 @@ def _spared(items: list[pytest.Item]) -> set[str]:
     """The ids of the cases that are left out, whatever order they come in."""
     cases: dict[str, list[str]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("corpus"):
+        if item.get_closest_marker("corpus") or item.get_closest_marker("lengthy"):
             cases[item.nodeid.partition("[")[0]].append(item.nodeid)
     return {each for ids in cases.values() for each in set(ids) - set(sorted(ids)[::EVERY])}
 
