@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai import OpenAI
 
 from tests import ROOT
 from tests.support.live import client_venvs
@@ -157,12 +156,16 @@ def test_it_is_the_same_whenever_it_is_made(wheel: Path, tmp_path: Path) -> None
 def test_a_first_turn_is_seen_on_a_page(programs: Path, tmp_path: Path) -> None:
     with served(programs, tmp_path) as base:
         assert json.loads(fetched(base, "/v1/version")[1])["version"] == __version__
-        with OpenAI(base_url=f"{base}/v1", api_key="none") as client:
-            response = client.responses.create(model="scripted/demo", input="Where is the wheel that was installed?")
-        assert response.output_text
-        for path in ("/logs/", f"/responses/{response.id}/", "/docs/", "/docs/queries/", "/docs/api/", "/admin/login/"):
-            assert fetched(base, path)[0] in (200, 302), path
-        assert "Where is the wheel" in fetched(base, "/logs/")[1]
+        [program] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+        asked = run(
+            Path(sys.executable), "-c", program.replace("http://localhost:8321", base), cwd=tmp_path, NO_PROXY="*"
+        )
+        assert (asked.returncode, asked.stderr) == (0, "")
+        newest = json.loads(fetched(base, "/v1/logs/turns?limit=1")[1])["data"][0]
+        for path in (f"/turns/{newest['id']}/", "/docs/", "/docs/queries/", "/docs/api/"):
+            assert fetched(base, path)[0] == 200, path
+        assert fetched(base, "/admin/")[0] == 302
+        assert "Where is order 8841?" in fetched(base, "/logs/?q=started:%3E-1h")[1]
     data = tmp_path / ".local" / "share" / "turnlog"
     assert (data / "agents.sqlite3").exists()
     assert data.stat().st_mode & 0o077 == 0
