@@ -51,10 +51,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before they are put in an order by chance
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """PostgreSQL is the second database; whoever names a test has it there also."""
+    """Of many cases some are tried, fewer on PostgreSQL, the second database; whoever names a test has all of it."""
     lengthy.mark(items)
-    if os.environ.get("TEST_DATABASE_URL") and not any("::" in chosen for chosen in config.args):
-        second_database.select(config, items)
+    if not any("::" in chosen for chosen in config.args):
+        choose = second_database.select if os.environ.get("TEST_DATABASE_URL") else second_database.sample
+        choose(config, items)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -20,6 +20,8 @@ import pytest
 from tests.support.depth import LONG
 
 EVERY = 4
+EVERY_ON_THE_FIRST = 2
+"""On the first database each test of the corpus takes every second case."""
 ON_ONE = (
     "tests/access/test_managers.py",
     "tests/access/test_matrix.py",
@@ -51,7 +53,7 @@ ALWAYS = {"django_db_setup", "_let_go_of_the_database", "_django_setup_unittest"
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the tests that are run on the second database."""
-    spared = set() if LONG else _spared(items)
+    spared = set() if LONG else _spared(items, EVERY, "corpus", "lengthy")
     chosen = [item for item in items if _reaches_a_database(item) and item.nodeid not in spared]
     if not LONG:
         chosen = [item for item in chosen if not item.nodeid.startswith(ON_ONE)]
@@ -60,13 +62,21 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
         items[:] = chosen
 
 
-def _spared(items: list[pytest.Item]) -> set[str]:
+def sample(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the tests that are run on the first database."""
+    spared = set() if LONG else _spared(items, EVERY_ON_THE_FIRST, "corpus")
+    if spared:
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in spared])
+        items[:] = [item for item in items if item.nodeid not in spared]
+
+
+def _spared(items: list[pytest.Item], every: int, *marks: str) -> set[str]:
     """The ids of the cases that are left out, whatever order they come in."""
     cases: dict[str, list[str]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("corpus") or item.get_closest_marker("lengthy"):
+        if any(map(item.get_closest_marker, marks)):
             cases[item.nodeid.partition("[")[0]].append(item.nodeid)
-    return {each for ids in cases.values() for each in set(ids) - set(sorted(ids)[::EVERY])}
+    return {each for ids in cases.values() for each in set(ids) - set(sorted(ids)[::every])}
 
 
 def _reaches_a_database(item: pytest.Item) -> bool:
