@@ -10,7 +10,18 @@ from pathlib import Path
 
 from tests import ROOT
 
-_PARTS = ("agents", "agentsite", "templates", "static", "tests", "docs", "manage.py", "pyproject.toml", "README.md")
+_PARTS = (
+    "agents",
+    "agentsite",
+    "turnlog",
+    "templates",
+    "static",
+    "tests",
+    "docs",
+    "manage.py",
+    "pyproject.toml",
+    "README.md",
+)
 _BESIDE = ("agents/migrations/", "tests/")
 """What comes on top of each addition, as CONTRIBUTING says."""
 
