@@ -120,7 +120,7 @@ TROUBLES = [away, held, read_only]
 OWN = {"all", "red", "fresh"}
 """Targets that are there."""
 
-NEEDS_NO_STORE = {"/v1/health", "/v1/version", "/langsmith/info", "/healthz", "/language/", "/logout/"}
+NEEDS_NO_STORE = {"/v1/health", "/v1/version", "/langsmith/info", "/healthz", "/docs/", "/language/", "/logout/"}
 """What is answered all the same."""
 
 

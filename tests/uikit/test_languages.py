@@ -181,7 +181,7 @@ NO_WORDS = re.compile(
     | read | run | ingest | manage              # words of the wire
     | OpenAI | Anthropic | Google | Mistral | DeepSeek | xAI | Groq | Together  # providers
     | [a-z][\w./-]*[-/\d][\w./-]*(,\ [\w./-]+)*  # names of models
-    | UTC | CSV | JSONL | Parquet | curl | Python | p\d\d  # names
+    | UTC | CSV | JSONL | Parquet | curl | Python | p\d\d | Turnlog(\ [\d.]+)?  # names
     | [\w ]+\.jsonl? | (turn|step)\.\w+ | delta\ text
     | \d\d\ Nov\..* | \d+\.\ Nov\..*            # days, and what a chart says of them
     """,
