@@ -18,13 +18,13 @@ from typing import Any
 try:
     from hatchling.builders.hooks.plugin.interface import BuildHookInterface as Hook
 except ImportError:  # in a clone that only serves
-    Hook = object  # type: ignore[misc, assignment]  # the same
+    Hook = object  # type: ignore[misc, assignment]  # it stands for a class that is not there
 
 ROOT = Path(__file__).resolve().parent
 SOURCES, SITE, CONFIG = ROOT / "docs", ROOT / "build" / "docs", ROOT / "zensical.toml"
 
 
-class DocsHook(Hook):  # type: ignore[type-arg]  # what it is depends on what is installed
+class DocsHook(Hook):  # type: ignore[type-arg]  # of no parameters where it is object
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name == "wheel" and version != "editable":
             build()

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.management.base import CommandError
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 
 from agentsite import sqlite
@@ -23,9 +22,9 @@ VERSION_FILE = "version"
 _MARGIN = 64 * 2**20
 
 
-def refuse_newer(database: BaseDatabaseWrapper) -> None:
+def refuse_newer(executor: MigrationExecutor) -> None:
     """Raise CommandError where a newer version has migrated the database: this one would misread its tables."""
-    loader = MigrationExecutor(database).loader
+    loader = executor.loader
     unknown = sorted(
         name for app, name in loader.applied_migrations if app == "agents" and (app, name) not in loader.graph
     )
@@ -47,14 +46,13 @@ def remember() -> None:
     (settings.DATA_DIR / VERSION_FILE).write_text(f"{__version__}\n", encoding="utf-8")
 
 
-def copy_before_migration(database: BaseDatabaseWrapper) -> Path | None:
+def copy_before_migration(executor: MigrationExecutor) -> Path | None:
     """Copy a SQLite file whose tables are of an older version, into the folder ``backups`` beside it; return the copy.
     None where there is nothing to copy, or COPY_BEFORE_MIGRATION says so; PostgreSQL has copies of its own. Raises
     CommandError where there is no room for it."""
-    file = sqlite.file_of(database.settings_dict)
+    file = sqlite.file_of(executor.connection.settings_dict)
     if file is None or not settings.COPY_BEFORE_MIGRATION:
         return None
-    executor = MigrationExecutor(database)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if not missing or not executor.loader.applied_migrations:
         return None

@@ -53,7 +53,7 @@ def turn_of(session: str) -> str:
     for _ in range(50):
         if turns := requests.get(f"{SERVER}/v1/logs/turns", asked, timeout=30).json()["data"]:
             return str(turns[0]["id"])
-        time.sleep(0.2)
+        time.sleep(0.2)  # reports are made into turns behind the answer to them
     raise TimeoutError("the turn did not arrive in the log")
 
 

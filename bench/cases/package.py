@@ -107,5 +107,5 @@ class _Started:
             address = re.search(r"^Logs +(http://\S+)/logs/$", self._output.read_text(), re.MULTILINE)
             if address and part in urllib.request.urlopen(f"{address.group(1)}{path}").read():
                 return
-            time.sleep(0.01)
+            time.sleep(0.01)  # nothing else tells when a command writes to its file
         raise Broken(f"{path} did not show {part!r}: {self._output.read_text()}")

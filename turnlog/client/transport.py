@@ -122,7 +122,7 @@ class Sync:
             outcome = self._exchange(request)
             if isinstance(outcome, Answer) and outcome.is_success:
                 return outcome
-            time.sleep(_pause_s(request, outcome, attempt))
+            time.sleep(_pause_s(request, outcome, attempt))  # as the server asked, or a moment that grows
         raise AssertionError  # the loop has no end
 
     def _exchange(self, request: Request) -> Answer | Unreachable:

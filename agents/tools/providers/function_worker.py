@@ -66,7 +66,7 @@ class FunctionProcess:
         with theirs:
             descriptor = theirs.fileno()
             command = [sys.executable, "-P", str(PROGRAM), str(descriptor)]
-            self._process = subprocess.Popen(  # noqa: S603 - our own program
+            self._process = subprocess.Popen(  # noqa: S603 - our own program, with a number as its argument
                 command, pass_fds=[descriptor], stdin=subprocess.DEVNULL, stdout=STDERR, env=_environment()
             )
         self._exit: Future[int] = Future()

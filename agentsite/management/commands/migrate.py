@@ -9,7 +9,6 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
 from django.db import connections
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 
 from agents.base.lock_waits import until_unlocked, waiting_for_locks
@@ -38,23 +37,25 @@ class Command(migrate.Command):
         database = connections[options["database"]]
         sqlite.create_file(database.settings_dict)
         with claimed(ClaimKind.START):
-            data_versions.refuse_newer(database)
-            if not options["app_label"] and (copy := data_versions.copy_before_migration(database)):
+            executor = MigrationExecutor(database)  # reads all migrations, so once
+            data_versions.refuse_newer(executor)
+            if not options["app_label"] and (copy := data_versions.copy_before_migration(executor)):
                 self.stdout.write(
                     f"The tables are of an older version: they were copied to {copy} and are changed now."
                 )
-            with self._beside_others(database, options["app_label"]):
+            with self._beside_others(executor, options["app_label"]):
                 self._migrate(*args, **options)
             data_versions.remember()
             if options["accept_id_secret"]:
                 fingerprints.accept_secret()
 
     @staticmethod
-    def _beside_others(database: BaseDatabaseWrapper, app_label: str | None) -> AbstractContextManager[None]:
+    def _beside_others(executor: MigrationExecutor, app_label: str | None) -> AbstractContextManager[None]:
         """What holds up those who use the database the least."""
+        database = executor.connection
         if database.vendor == "postgresql":
             return waiting_for_locks(database, LOCK_TIMEOUT_MS)
-        return sqlite.without_reference_checks(database) if not app_label and _only_adds(database) else nullcontext()
+        return sqlite.without_reference_checks(database) if not app_label and _only_adds(executor) else nullcontext()
 
     def _migrate(self, *args: Any, **options: Any) -> None:
         """Migrate, again and again as long as somebody else holds a table."""
@@ -65,7 +66,6 @@ class Command(migrate.Command):
             raise CommandError(str(error)) from error
 
 
-def _only_adds(database: BaseDatabaseWrapper) -> bool:
-    executor = MigrationExecutor(database)
+def _only_adds(executor: MigrationExecutor) -> bool:
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return all(step.app_label == "agents" and step.name[:4] > LAST_THAT_CHANGED_ROWS for step, _backwards in plan)

@@ -109,8 +109,9 @@ class Command(BaseCommand):
         if migrates:
             call_command("migrate", verbosity=0)
         else:
-            data_versions.refuse_newer(connection)
-            refuse_missing_migrations()
+            executor = MigrationExecutor(connection)
+            data_versions.refuse_newer(executor)
+            refuse_missing_migrations(executor)
         refuse_other_secret()
 
     def _serve(self, listening: socket.socket, greeting: str) -> None:
@@ -176,9 +177,8 @@ def failing_in_words() -> Iterator[None]:
         raise CommandError(f"Cannot write {error.filename or 'a file'}: {error.strerror}") from error
 
 
-def refuse_missing_migrations() -> None:
+def refuse_missing_migrations(executor: MigrationExecutor) -> None:
     """Raise CommandError where the database is not migrated to this version."""
-    executor = MigrationExecutor(connection)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if missing:
         first = missing[0][0]
