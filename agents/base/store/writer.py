@@ -122,6 +122,11 @@ class _JobQueue:
         return group
 
 
+_one_at_a_time = threading.RLock()
+"""Held by a thread that writes without the writer thread: what a transaction interns and the changes that it notes are
+kept for the whole process, and another's must not be committed with them before they are."""
+
+
 class Writer:
     """The writer thread. `start` it once a process; `stop` finishes what is queued."""
 
@@ -277,7 +282,8 @@ def _recover(error: BaseException) -> None:
 
 def _run_inline(job: Callable[[], Any], future: Future[Any]) -> None:
     try:
-        future.set_result(_run_together([job], MAX_TRIES)[0])
+        with _one_at_a_time:
+            future.set_result(_run_together([job], MAX_TRIES)[0])
     except Exception as error:  # noqa: BLE001 - handed to the caller, as the thread does
         _reset_caches()
         future.set_exception(error)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from contextvars import copy_context
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from agents.base import shares
 from agents.base.store import writer as writers
@@ -45,3 +47,27 @@ def test_callers_take_turns(slice_s: float, writer: Writer, monkeypatch: pytest.
     assert [caller for caller, _ in done] == ["ann", "ben", "cleo", "ann", "ben", "ann"]
     commits = [number for _, number in done]
     assert len(set(commits)) == (1 if slice_s else 6)
+
+
+def test_without_its_thread_the_jobs_of_several_threads_run_one_after_the_other() -> None:
+    """What a transaction has interned, and the changes it has noted, are nobody else's before its commit."""
+    writer = Writer()
+    meeting = threading.Barrier(2, timeout=0.2)
+    met: list[bool] = []
+
+    def job() -> None:
+        with suppress(threading.BrokenBarrierError):
+            meeting.wait()
+        met.append(not meeting.broken)
+
+    threads = [threading.Thread(target=_write_and_close, args=(writer, job)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert met == [False, False]
+
+
+def _write_and_close(writer: Writer, job: Callable[[], None]) -> None:
+    writer.write(job)
+    connection.close()
