@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -42,8 +43,10 @@ def refuse_newer(executor: MigrationExecutor) -> None:
 
 
 def remember() -> None:
-    """Write down which version has migrated the data."""
-    (settings.DATA_DIR / VERSION_FILE).write_text(f"{__version__}\n", encoding="utf-8")
+    """Write down which version has migrated the data, for its owner alone, as all data."""
+    path = settings.DATA_DIR / VERSION_FILE
+    with open(path, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(f"{__version__}\n")
 
 
 def copy_before_migration(executor: MigrationExecutor) -> Path | None:
