@@ -7,6 +7,8 @@
   others ask there too (`ON_ONE`).
 * Of the corpus, the many cases beside the few, each test takes every fourth case, in the order of their ids; so does
   each test that takes its time.
+* Of the other tests, those that are not of a store and need no several servers, a file takes every second one: what
+  they ask of a database is asked again and again.
   ``python -m tests.run long`` takes all of them on both databases.
 """
 
@@ -19,7 +21,7 @@ import pytest
 
 from tests.support.depth import LONG
 
-EVERY = 4
+EVERY, EVERY_OF_A_FILE = 4, 2
 EVERY_ON_THE_FIRST = 2
 """On the first database each test of the corpus takes every second case."""
 ON_ONE = (
@@ -53,10 +55,10 @@ ALWAYS = {"django_db_setup", "_let_go_of_the_database", "_django_setup_unittest"
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the tests that are run on the second database."""
-    spared = set() if LONG else _spared(items, EVERY, "corpus", "lengthy")
-    chosen = [item for item in items if _reaches_a_database(item) and item.nodeid not in spared]
+    chosen = [item for item in items if _reaches_a_database(item)]
     if not LONG:
-        chosen = [item for item in chosen if not item.nodeid.startswith(ON_ONE)]
+        spared = _spared(chosen, EVERY, "corpus", "lengthy") | _repeated(chosen)
+        chosen = [item for item in chosen if item.nodeid not in spared and not item.nodeid.startswith(ON_ONE)]
     if len(chosen) < len(items):
         config.hook.pytest_deselected(items=list(set(items) - set(chosen)))
         items[:] = chosen
@@ -77,6 +79,17 @@ def _spared(items: list[pytest.Item], every: int, *marks: str) -> set[str]:
         if any(map(item.get_closest_marker, marks)):
             cases[item.nodeid.partition("[")[0]].append(item.nodeid)
     return {each for ids in cases.values() for each in set(ids) - set(sorted(ids)[::every])}
+
+
+def _repeated(items: list[pytest.Item]) -> set[str]:
+    """The ids of quick tests of which others of the file ask the same of a database."""
+    files: dict[str, list[str]] = defaultdict(list)
+    for item in items:
+        path = item.nodeid.partition("::")[0]
+        is_chosen_otherwise = any(map(item.get_closest_marker, ("several", "slow", "lengthy", "corpus")))
+        if not is_chosen_otherwise and "/store/" not in path:
+            files[path].append(item.nodeid)
+    return {each for ids in files.values() for each in set(ids) - set(sorted(ids)[::EVERY_OF_A_FILE])}
 
 
 def _reaches_a_database(item: pytest.Item) -> bool:

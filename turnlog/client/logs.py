@@ -222,12 +222,17 @@ class Turns(_Tagged[S, objects.Turn]):
     def fork(
         self, turn: str | objects.Turn, *, step: int | str, tools: str = "recorded", **changes: Unpack[Changes]
     ) -> Steps[objects.TurnResult]:
-        """Run a turn again from one of its steps (an id, or its place from 1), with changes; returns how it ended. With
-        ``tools="live"`` all tools are run anew."""
+        """Run a turn again from one of its steps (an id, or its place from 1), with changes; returns how it ended,
+        also where it failed. With ``tools="live"`` all tools are run anew."""
         path = f"{(yield from self._path(turn))}/fork"
         body = {"step": step, "tools": tools, "changes": changes}
-        answer = yield Request(method="POST", path=path, params={}, json=body, timeout_s=FORK_TIMEOUT_S)
-        return objects.TurnResult.model_validate_json(answer.body)
+        answer = yield Request(
+            method="POST", path=path, params={}, json=body, timeout_s=FORK_TIMEOUT_S, failed_turn=True
+        )
+        content = json.loads(answer.body)
+        if answer.is_success:
+            return objects.TurnResult.model_validate(content)
+        return objects.TurnResult.model_validate({**content["turn"], "error": content["error"]})
 
     @call
     def cancel(self, turn: str | objects.Turn) -> Steps[objects.TurnResult]:

@@ -273,13 +273,14 @@ class Comparison(Model):
 
 
 class TurnResult(Model):
-    """A turn as the Agents API shows it."""
+    """A turn as the Agents API shows it; ``error`` says why it failed."""
 
     turn_id: str
     session_id: str
     status: str | None = None
     output_message: dict[str, Any] | None = None
     steps: list[dict[str, Any]] = []
+    error: dict[str, Any] | None = None
 
 
 class Tags(Model):

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import functools
 import itertools
+import json
 import time
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from dataclasses import dataclass
 from random import SystemRandom
-from typing import Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeGuard, TypeVar, overload
 
 import httpx2
 from pydantic import BaseModel
@@ -33,7 +34,8 @@ _RETRY_AFTER = frozenset({429, 503})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """``path`` is below ``/v1/``. A parameter of None is not sent. ``sink`` takes the body of the answer by pieces;
-    ``timeout_s`` is for an answer that takes long."""
+    ``timeout_s`` is for an answer that takes long. With ``failed_turn`` an error that tells of a whole turn, which has
+    failed, is an answer as any other."""
 
     method: str
     path: str
@@ -41,6 +43,11 @@ class Request:
     json: Any = None
     sink: Callable[[bytes], object] | None = None
     timeout_s: float | None = None
+    failed_turn: bool = False
+
+    def is_answered(self, outcome: Answer | Unreachable) -> TypeGuard[Answer]:
+        """Tell whether this is what was asked for."""
+        return isinstance(outcome, Answer) and (outcome.is_success or (self.failed_turn and outcome.has_turn))
 
     def arguments(self) -> dict[str, Any]:
         """Return what the HTTP library takes."""
@@ -66,6 +73,14 @@ class Answer:
     @property
     def is_success(self) -> bool:
         return 200 <= self.status < 300
+
+    @property
+    def has_turn(self) -> bool:
+        try:
+            content = json.loads(self.body)
+        except ValueError:
+            return False
+        return isinstance(content, dict) and isinstance(content.get("turn"), dict)
 
 
 Steps: TypeAlias = Generator[Request, Answer, T]
@@ -120,7 +135,7 @@ class Sync:
     def _send(self, request: Request) -> Answer:
         for attempt in itertools.count():
             outcome = self._exchange(request)
-            if isinstance(outcome, Answer) and outcome.is_success:
+            if request.is_answered(outcome):
                 return outcome
             time.sleep(_pause_s(request, outcome, attempt))  # as the server asked, or a moment that grows
         raise AssertionError  # the loop has no end
@@ -157,7 +172,7 @@ class Async:
     async def _send(self, request: Request) -> Answer:
         for attempt in itertools.count():
             outcome = await self._exchange(request)
-            if isinstance(outcome, Answer) and outcome.is_success:
+            if request.is_answered(outcome):
                 return outcome
             await asyncio.sleep(_pause_s(request, outcome, attempt))
         raise AssertionError  # the loop has no end

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.depth import LONG
 from tests.support.live.caller import Caller, Talk, script, user
 from tests.support.live.process import ServerProcess
 
@@ -33,7 +34,7 @@ async def _all(server: ServerProcess, agent: str, count: int) -> list[httpx.Resp
         return await asyncio.gather(*(turn() for _ in range(count)))
 
 
-@pytest.mark.parametrize("count", [150, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [150, *([pytest.param(1000, marks=pytest.mark.slow)] if LONG else [])])
 def test_turns_overspend_by_the_inferences_under_way(count: int, start_server: Callable[..., ServerProcess]) -> None:
     server = start_server(MAX_RUNNING=str(RUNNING), MAX_QUEUED=str(2 * count), MAX_WAITING=str(2 * count))
     caller = Caller(server.port)

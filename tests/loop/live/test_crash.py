@@ -170,7 +170,7 @@ def test_a_turn_that_waits_survives(own_server: ServerProcess) -> None:
 def test_crashes_at_any_moment_keep_what_was_said(start_server: Callable[..., ServerProcess]) -> None:
     own_server = start_server(RESUME_RUNS="0")
     moments = random.Random(20261120)
-    for _ in range(deep(8, 100)):
+    for _ in range(deep(4, 100)):
         watched, acknowledged = watch(Caller(own_server.port), 4)
         crashed_at = crash(own_server, watched, acknowledged, frames=moments.randint(1, 120))
         for one in watched:

@@ -36,7 +36,7 @@ def test_nothing_is_lost_and_nothing_done_twice(tmp_path: Path, count: int) -> N
             server = ServerProcess(folder, {**environment, **where})
             stack.callback(server.kill)
             servers.append(server.start())
-        tally = run_rounds(Servers(servers, choose), world, deep(10, 350), clients=6, choose=choose)
+        tally = run_rounds(Servers(servers, choose), world, deep(6, 350), clients=6, choose=choose)
         log.info("%s, %d processes: %s", "PostgreSQL" if ON_POSTGRESQL else "SQLite", count, tally)
         for server in servers:
             server.stop()

@@ -49,7 +49,7 @@ def waiting(caller: Caller) -> tuple[Talk, dict[str, Any]]:
     return talk, turn
 
 
-@pytest.mark.parametrize("seed", range(deep(40, 400)))
+@pytest.mark.parametrize("seed", range(deep(16, 400)))
 def test_a_turn_is_resumed_and_cancelled_over_two_servers(callers: tuple[Caller, Caller], seed: int) -> None:
     choose = random.Random(seed)
     talk, turn = waiting(callers[0])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import re
 import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +19,13 @@ import pytest
 
 from agents.webhooks.wire import signature
 from tests import ROOT
-from tests.support.live.process import ServerProcess
-from turnlog.client import AsyncTurnlog, InvalidRequest, NotFound, Turnlog, Unreachable, logs
+from tests.support.http_endpoint import Reply, answering, json_reply
+from tests.support.http_endpoint import Request as Sent
+from tests.support.live.process import ServerProcess, eventually
+from tests.webhooks.receiver import receiving
+from turnlog.client import AsyncTurnlog, InvalidRequest, NotFound, Turnlog, TurnlogError, Unreachable, logs
 from turnlog.client.objects import Row, Turn
+from turnlog.client.transport import Request, Resource, call
 from turnlog.client.webhooks import InvalidSignature, verify
 
 pytestmark = pytest.mark.server
@@ -126,6 +132,45 @@ def test_budgets_webhooks_and_views_are_made_changed_and_deleted(log: Turnlog, t
         log.views.get(view.id)
 
 
+def test_a_sample_is_sent_to_a_webhook_and_once_more_what_was_sent(log: Turnlog, turns: list[Turn]) -> None:
+    with receiving() as receiver:
+        endpoint = log.webhooks.create(name="samples", url=receiver.url, event_types=["turn.failed"])
+        log.webhooks.test(endpoint.id, "turn.failed")
+        [sample] = receiver.taken
+        assert verify(sample.body, dict(sample.headers), endpoint.signing_secret or "")["type"] == "turn.failed"
+        forked = log.turns.fork(turns[0].id, step=1, input="!script\nfail this one")
+        assert (forked.status, (forked.error or {})["message"]) == ("failed", "scripted failed: this one")
+        eventually(lambda: len(receiver.taken) == 2)
+        sent, _ = log.webhooks.deliveries(endpoint.id)
+        again = log.webhooks.resend(endpoint.id, sent.id)
+        eventually(lambda: len(receiver.taken) == 3)
+        assert (again.event_type, receiver.ids[1]) == ("turn.failed", receiver.ids[2])
+        log.webhooks.delete(endpoint.id)
+
+
+def test_what_is_to_be_asked_again_is(turns: list[Turn]) -> None:
+    """A server that is busy says when; what changes something is sent again only then."""
+    busy = json_reply({"error": {"message": "Busy.", "code": "server_busy"}}, 503)
+    later = replace(busy, headers={**busy.headers, "Retry-After": "0"})
+    whole = json_reply({"items": [turns[0].model_dump(mode="json")], "next": None, "previous": None})
+    done = json_reply({"tags": ["seen"]})
+    replies = [later, later, whole, later, done, busy, *[later] * 3, replace(busy, headers={"Retry-After": "600"})]
+    asked: list[str] = []
+
+    def answer(request: Sent) -> Reply:
+        asked.append(request.path)
+        return replies[len(asked) - 1]
+
+    with answering(answer) as url, Turnlog(url) as log:
+        assert [turn.id for turn in log.turns.page().items] == [turns[0].id]
+        assert (log.feedback.delete("feedback_1"), len(asked)) == (None, 5)
+        for count in (1, 3, 1):  # not asked to come again, asked once too often, asked to wait for too long
+            before = len(asked)
+            with pytest.raises(TurnlogError, match="Busy") as refused:
+                log.feedback.delete("feedback_1")
+            assert (refused.value.status, len(asked) - before) == (503, count)
+
+
 def test_errors_say_what_is_wrong(log: Turnlog) -> None:
     with pytest.raises(InvalidRequest, match='Unknown field "nope"') as wrong:
         log.turns.page("nope:1")
@@ -179,6 +224,37 @@ def test_it_knows_nothing_of_the_server(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-P", "-c", program], cwd=tmp_path, capture_output=True, text=True)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def _first_request(method: call[Any, Any], resource: Any, tmp_path: Path) -> Request:
+    """What a method sends first. What it must be given is a text each."""
+    required = [
+        name
+        for name, one in inspect.signature(method.steps).parameters.items()
+        if one.default is one.empty and one.kind in {one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY} and name != "self"
+    ]
+    values: dict[str, Any] = {name: tmp_path / "rows" if name == "to" else "x" for name in required}
+    return next(method.steps(resource, **values))
+
+
+def test_every_parameter_it_sends_is_described(server: ServerProcess, log: Turnlog, tmp_path: Path) -> None:
+    paths = httpx2.get(f"{server.base}/v1/openapi.json", timeout=60).json()["paths"]
+    described = {
+        (method.upper(), re.sub(r"{\w+}", "x", path)): {one["name"] for one in operation.get("parameters", ())}
+        for path, methods in paths.items()
+        for method, operation in methods.items()
+    }
+    sent = 0
+    for resource in (value for value in vars(log).values() if isinstance(value, Resource)):
+        for name in (name for name in dir(type(resource)) if not name.startswith("_")):
+            method = getattr(type(resource), name)
+            if not isinstance(method, call) or name in {"frame"}:  # which sends what records does
+                continue
+            request = _first_request(method, resource, tmp_path)
+            known = described[request.method, f"/v1/{request.path}"]
+            assert set(request.params) <= known, (type(resource).__name__, name, set(request.params) - known)
+            sent += len(request.params)
+    assert sent > 60
 
 
 LEFT_OUT = {
