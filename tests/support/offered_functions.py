@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import threading
@@ -11,7 +12,7 @@ from pydantic import Field
 
 from turnlog.tools import Image, ToolContext, ToolResult
 
-_held = threading.Event()
+_held, _released, _begun, _left = threading.Event(), threading.Event(), threading.Event(), threading.Event()
 
 
 def add(
@@ -81,6 +82,32 @@ def spin() -> None:
 
 def was_cancelled() -> str:
     return str(_held.wait(10))
+
+
+def hold() -> str:
+    """Take a thread until all are let go."""
+    return str(_released.wait(60))
+
+
+async def release() -> None:
+    _released.set()
+
+
+async def linger() -> None:
+    """Never end, but by being cancelled."""
+    _begun.set()
+    try:
+        await asyncio.Event().wait()
+    finally:
+        _left.set()
+
+
+async def began_to_linger() -> str:
+    return str(_begun.is_set())
+
+
+def was_left() -> str:
+    return str(_left.wait(10))
 
 
 def odd(what: threading.Event) -> None:

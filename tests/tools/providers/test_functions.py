@@ -18,7 +18,7 @@ from agents.tools.providers.functions import groups
 CONTEXT = ToolContext("session", "turn", "tester")
 MODULE = "tests.support.offered_functions"
 NAMES = ["add", "fail", "on_loop", "beside_loop", "whose", "values", "draw", "half", "large", "die", "spin", "refund"]
-NAMES += ["was_cancelled"]
+NAMES += ["was_cancelled", "hold", "release", "linger", "began_to_linger", "was_left"]
 
 
 class Offered:
@@ -122,6 +122,31 @@ def test_a_process_that_dies_is_a_failure_and_the_next_call_works(offered: Offer
 def test_a_call_that_takes_too_long_is_ended_in_its_thread(offered: Offered) -> None:
     assert offered.ask("spin", within_s=0.3).error == "spin did not answer within 0.3 s."
     assert offered.ask("was_cancelled").content == "True"
+
+
+def test_a_coroutine_function_is_cancelled_with_whoever_waits_for_it(offered: Offered) -> None:
+    async def leave() -> None:
+        waiting = asyncio.create_task(run_tool(offered.tool("linger"), {}, CONTEXT, 30))
+        while (await run_tool(offered.tool("began_to_linger"), {}, CONTEXT, 30)).content != "True":
+            pass
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    offered.loop.run_until_complete(leave())
+    assert offered.ask("was_left").content == "True"
+
+
+def test_one_function_too_many_at_once_is_refused(offered: Offered) -> None:
+    async def crowd() -> tuple[list[ToolResult], list[ToolResult]]:
+        calls = [asyncio.create_task(run_tool(offered.tool("hold"), {}, CONTEXT, 60)) for _ in range(65)]
+        first, others = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+        await run_tool(offered.tool("release"), {}, CONTEXT, 30)
+        return [call.result() for call in first], list(await asyncio.gather(*others))
+
+    refused, done = offered.loop.run_until_complete(crowd())
+    assert [result.error for result in refused] == ["RuntimeError: 64 functions are running already"]
+    assert [result.content for result in done] == ["True"] * 64
 
 
 @pytest.mark.parametrize(
