@@ -92,7 +92,7 @@ REFUSAL = re.compile(
 @pytest.mark.timeout(deep(900, 7200))
 def test_what_fits_the_description_is_taken(start_server: Callable[..., ServerProcess], tmp_path: Path) -> None:
     fuzzed = start_server(MODEL_ENDPOINTS="{}")
-    options = ("--mode", "positive", "--continue-on-failure", "--max-examples", str(deep(5, 100)), "--seed", "1")
+    options = ("--mode", "positive", "--continue-on-failure", "--max-examples", str(deep(10, 100)), "--seed", "1")
     done = run(fuzzed, tmp_path, "--checks", "positive_data_acceptance", *options)
     refused = REFUSAL.findall(done.stdout)
     assert len(refused) == done.stdout.count("ST202 Schema-valid request rejected\n\n"), done.stdout[-4000:]

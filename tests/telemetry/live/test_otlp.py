@@ -82,9 +82,9 @@ def test_what_is_refused_is_nowhere(server: ServerProcess) -> None:
 
 
 def test_what_was_answered_is_there_after_a_crash(own_server: ServerProcess) -> None:
-    for trace in range(110, 130):
+    for trace in range(9_110, 9_130):
         assert send(own_server, body(trace, "crashed"))[0] == 200
     own_server.kill()
     own_server.start(own_server.port)
-    # by a word of their own: other tests have reported to this server, too
+    # by a word and traces of their own: other tests have reported to this server, too
     eventually(lambda: len(found(own_server, "crashed")) == 20, within_s=60)
