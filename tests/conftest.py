@@ -5,18 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import shutil
 import signal
 import socket
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.sync import AsyncSingleThreadContext
-from django.conf import settings
 from django.db import connection, connections
 from django.test import TransactionTestCase
 from django.test.utils import setup_databases, teardown_databases
@@ -30,6 +25,7 @@ from agents.base.store import failures, keys, readiness, scopes, terms
 from agents.knowledge.store import vectors
 from agents.record.store import costs, spending
 from tests import kept, lengthy, second_database
+from tests.support import tables
 from tests.support.inprocess import empty_database
 
 # a machine that is busy makes examples slowly: what is promised about them is not their pace
@@ -189,7 +185,7 @@ def django_db_setup(
     the migrations made."""
     with django_db_blocker.unblock():
         if connection.vendor == "sqlite":
-            _copy_tables()
+            tables.copy()
             yield
             return
         connection.settings_dict["TEST"]["TEMPLATE"] = kept.postgresql_template(os.environ["TEST_DATABASE_URL"])
@@ -197,24 +193,6 @@ def django_db_setup(
     yield
     with django_db_blocker.unblock():
         teardown_databases(made, verbosity=0)
-
-
-def _copy_tables() -> None:
-    """Into the file of this worker, which goes with the folder it is in."""
-    connection.close()
-    copied = kept.kept("tests.sqlite3", _make_tables)
-    name = connection.settings_dict["TEST"]["NAME"]
-    shutil.copyfile(copied, name)
-    connection.settings_dict["NAME"] = settings.DATABASES["default"]["NAME"] = name
-
-
-def _make_tables(path: Path) -> None:
-    made = setup_databases(verbosity=0, interactive=False)
-    with closing(sqlite3.connect(path)) as copy:
-        connection.ensure_connection()
-        connection.connection.backup(copy)
-        copy.execute("PRAGMA journal_mode=DELETE")  # all of it in the one file
-    teardown_databases(made, verbosity=0)
 
 
 @pytest.fixture(scope="session", autouse=True)
