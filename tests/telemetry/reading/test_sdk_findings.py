@@ -9,7 +9,7 @@ import pytest
 
 from agents.record.schemas.content import text_of
 from agents.telemetry.reading.records import ExternalTurn
-from agents.telemetry.reading.spans import Span
+from agents.telemetry.reading.spans import Span, SpanEvent
 from agents.telemetry.reading.turns import build_turns
 from tests.telemetry.reading.sample_spans import SECOND, START, model, requested_call, span, tool_result, user
 
@@ -101,3 +101,67 @@ def test_a_made_tool_begins_where_the_model_that_asked_for_it_ended() -> None:
     )
     tool = [step for turn in turns for step in turn.steps if step.is_inferred]
     assert [step.started_us for step in tool] == [(START + SECOND) // 1000, (START + 3 * SECOND) // 1000]
+
+
+# ------------------------------------------------------------------------------------------------ events of GenAI
+
+
+def said(role: str, words: str) -> str:
+    return json.dumps([{"role": role, "parts": [{"type": "text", "content": words}]}])
+
+
+def test_strands_tells_of_a_call_in_several_events() -> None:
+    """One for what went in, one for what came out, and one for the tools, which knows nothing of either."""
+    told = [
+        {"gen_ai.input.messages": said("user", "Where?"), "gen_ai.output.messages": "[]"},
+        {"gen_ai.output.messages": said("assistant", "In Oslo.")},
+        {"gen_ai.input.messages": "", "gen_ai.tool.definitions": "[]"},
+    ]
+    events = [
+        SpanEvent("gen_ai.client.inference.operation.details", START + number, attributes=attributes)
+        for number, attributes in enumerate(told)
+    ]
+    turn = only_turn(model("call", events=events[::-1]))
+    assert [text_of(message.content) for message in turn.input] == ["Where?"]
+    assert turn.output is not None
+    assert text_of(turn.output.content) == "In Oslo."
+
+
+def test_semantic_kernels_records_have_json_text_in_their_bodies() -> None:
+    asked = {"role": "user", "content": "Where?"}
+    chosen = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "In Oslo."}}
+    events = [
+        SpanEvent("gen_ai.user.message", START, body=json.dumps(asked), attributes={"gen_ai.system": "openai"}),
+        SpanEvent("gen_ai.choice", START + 1, body=json.dumps(chosen), attributes={"gen_ai.system": "openai"}),
+    ]
+    turn = only_turn(model("call", events=events))
+    assert [text_of(message.content) for message in turn.input] == ["Where?"]
+    assert turn.output is not None
+    assert text_of(turn.output.content) == "In Oslo."
+
+
+# ------------------------------------------------------------------------------------------------------- Langfuse
+
+
+@pytest.mark.parametrize(
+    ("sent", "counted"),
+    [
+        ({"input": 19, "output": 9, "total": 38, "input_cache_read": 8, "output_reasoning": 2}, (27, 11, 8, 2)),
+        ({"input": 19, "output": 9, "input_cached_tokens": 8, "output_reasoning_tokens": 2}, (27, 11, 8, 2)),
+        ({"input": 19, "input_cache_creation": 100, "input_cache_read": 8, "output": 9}, (127, 9, 8, 0)),
+        ({"input": 27, "output": 11, "total": 38, "input_cache_read": 8, "output_reasoning": 2}, (27, 11, 8, 2)),
+        ({"input": 19, "output": 9}, (19, 9, 0, 0)),
+        ({"input": 19, "input_audio": "x", "output": -9, "input_text": {"a": 1}}, (19, 0, 0, 0)),
+        ({"prompt_tokens": 27, "completion_tokens": 11, "prompt_tokens_details": {"cached_tokens": 8}}, (27, 11, 8, 0)),
+        ({"input_tokens": 19, "output_tokens": 9, "cache_read_input_tokens": 80}, (99, 9, 80, 0)),
+    ],
+)
+def test_langfuse_counts_each_kind_of_token_apart(sent: dict[str, Any], counted: tuple[int, ...]) -> None:
+    attributes = {
+        "langfuse.observation.type": "generation",
+        "langfuse.observation.model.name": "m1",
+        "langfuse.observation.usage_details": json.dumps(sent),
+    }
+    usage = only_turn(span("call", attributes=attributes)).steps[0].usage
+    assert usage is not None
+    assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.reasoning_tokens) == counted

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import text
+from agents.telemetry.reading.coerce import mapping, text
 from agents.telemetry.reading.dialects.source import Values
 from agents.telemetry.reading.facts import NO_MESSAGES, HistoryMessage, LazyMessages, SpanFacts
 from agents.telemetry.reading.messages import messages_of
@@ -25,6 +25,7 @@ _DETAIL_NAMES = (
     "gen_ai.system_instructions",
     "gen_ai.tool.definitions",
 )
+_NOTHING: tuple[Any, ...] = (None, "", "[]", [])
 _ROLES = {
     "gen_ai.system.message": "system",
     "gen_ai.user.message": "user",
@@ -35,12 +36,13 @@ _ROLES = {
 
 
 def with_details(span: Span) -> Values:
-    """Return the span's attributes, with the messages of the event that describes the whole call, if there is one."""
-    for event in span.events:
-        if event.name == _DETAILS:
-            details = event.attributes or (event.body if isinstance(event.body, dict) else {})
-            return {**span.attributes, **{name: details[name] for name in _DETAIL_NAMES if details.get(name)}}
-    return span.attributes
+    """Return the span's attributes, with the messages of the events that describe the call. Some senders have one event
+    for all of it, Strands one each for what went in and what came out; of what is said twice the later one counts."""
+    values = span.attributes
+    for event in sorted((event for event in span.events if event.name == _DETAILS), key=lambda event: event.at_ns):
+        details = event.attributes or _body(event)
+        values = {**values, **{name: details[name] for name in _DETAIL_NAMES if details.get(name) not in _NOTHING}}
+    return values
 
 
 def add_events(facts: SpanFacts, _: Values, span: Span) -> None:
@@ -75,7 +77,12 @@ def _first(current: Any, value: Any) -> Any:
 
 def _value(event: SpanEvent) -> dict[str, Any]:
     """Return the body of a log record, else the attributes."""
-    return event.body if isinstance(event.body, dict) else event.attributes
+    return event.body if isinstance(event.body, dict) else _body(event) or event.attributes
+
+
+def _body(event: SpanEvent) -> dict[str, Any]:
+    """Return the body of a log record, an object or its JSON text (Semantic Kernel); empty where it is neither."""
+    return mapping(event.body)
 
 
 def _finish(event: SpanEvent) -> str:

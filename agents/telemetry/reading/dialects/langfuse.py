@@ -11,13 +11,15 @@ from typing import Any
 
 from agents.record.schemas.events import ErrorInfo
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import json_of, mapping, nano_dollars, text
+from agents.telemetry.reading.coerce import count, json_of, mapping, nano_dollars, text
 from agents.telemetry.reading.dialects import source
 from agents.telemetry.reading.dialects.reader import EVERY, Dialect
 from agents.telemetry.reading.dialects.source import Values
+from agents.telemetry.reading.dialects.token_usage import token_usage
 from agents.telemetry.reading.spans import Span
 
 _INPUT, _OUTPUT = "langfuse.observation.input", "langfuse.observation.output"
+_USAGE = "langfuse.observation.usage_details"
 
 
 def _kind(sender_kind: str, _: Span) -> str:
@@ -31,6 +33,29 @@ def _cost(values: dict[str, Any]) -> int | None:
         return nano_dollars(values["total"])
     parts = [amount for amount in map(nano_dollars, values.values()) if amount is not None]
     return sum(parts) if parts else None
+
+
+_of_any_model = source.usage(_USAGE)
+
+
+def _usage(values: Values, span: Span) -> Any:
+    """Read tokens. In Langfuse's own names each kind of token has a part to itself: ``input`` lacks those of
+    ``input_cache_read``, unless ``total`` shows otherwise. Under other names it is what a model's endpoint said."""
+    parts = mapping(values.get(_USAGE))
+    if not parts.keys() & {"input", "output"}:
+        return _of_any_model(values, span)
+    total = count(parts.get("total"))
+    sums = {side: _sum(parts, side) for side in ("input", "output")}
+    if total and total == count(parts.get("input")) + count(parts.get("output")):
+        sums = {side: count(parts.get(side)) for side in sums}
+    cached, reasoning = _sum(parts, "input", "cache"), _sum(parts, "output", "reasoning")
+    written = _sum(parts, "input", "cache_creation")
+    return token_usage(sums["input"], sums["output"], cached - written, reasoning)
+
+
+def _sum(parts: Values, side: str, kind: str = "") -> int:
+    """Return the tokens of one side: all of them, or of a kind."""
+    return sum(count(value) for name, value in parts.items() if name.startswith(side) and kind in name)
 
 
 def _tools(value: Any) -> Any:
@@ -83,7 +108,7 @@ DIALECT = Dialect(
         kinds.AGENT: {"name": source.span_name, "agent": source.span_name},
         (kinds.LLM, kinds.EMBEDDING): {
             "model": "langfuse.observation.model.name",
-            "usage": "langfuse.observation.usage_details",
+            "usage": _usage,
             "cost_nano": source.converted(lambda value: _cost(mapping(value)), "langfuse.observation.cost_details"),
             "input_messages": _INPUT,
             "output_messages": _OUTPUT,
