@@ -151,6 +151,8 @@ class Command(BaseCommand):
         report = importing.run(import_options, importing.ImportProgress(self.stderr))
         for line in importing.summary_lines(report):
             self.stdout.write(line)
+        if not (report.new or report.known or report.changed):
+            raise CommandError("No turn was found in it.")
 
     def _tag(self, options: dict[str, Any]) -> None:
         add, remove = _tag_changes(options["changes"])

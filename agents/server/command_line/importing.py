@@ -15,7 +15,7 @@ from django.core.management.base import CommandError
 from agents.base.access import Actor
 from agents.base.store import keys
 from agents.telemetry.reading.chunked_files import read_chunks
-from agents.telemetry.reading.detect_format import FileFormat, format_of_file
+from agents.telemetry.reading.detect_format import UNKNOWN_FORMAT, FileFormat, format_of_file
 from agents.telemetry.store.importer import Importer, ImportResult
 
 AUTO = "auto"
@@ -131,7 +131,7 @@ def _import_file(
     report = importer.report
     format_ = format_of_file(file) if options.format == AUTO else cast(FileFormat, options.format)
     if format_ is None:
-        report.skip(str(path), 0, "it is of no format that we know.")
+        report.skip(str(path), 0, UNKNOWN_FORMAT)
         return
     report.files += 1
     for chunk in read_chunks(file, format_):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, get_args
 
 from agents.telemetry.reading import gzip_files
 from agents.telemetry.reading.decoding import FormatError
@@ -13,6 +13,8 @@ FileFormat = Literal[
     "turns", "otlp", "openai_agents", "langsmith", "mlflow", "phoenix", "claude_code", "codex", "gemini_cli"
 ]
 """``turns`` is our own export, of whole turns."""
+
+UNKNOWN_FORMAT = f"it is of no known format; known are {', '.join(get_args(FileFormat))}."
 
 HEAD_BYTES = 1 << 16
 """Bytes of a file that are enough."""

@@ -19,7 +19,7 @@ from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
 from agents.telemetry.models.imports import OPEN_STATES, Import, ImportState
 from agents.telemetry.reading.chunked_files import read_chunks
-from agents.telemetry.reading.detect_format import FileFormat, format_of_file
+from agents.telemetry.reading.detect_format import UNKNOWN_FORMAT, FileFormat, format_of_file
 from agents.telemetry.store.importer import Importer, ImportResult
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,6 @@ MAX_ATTEMPTS = 3
 """An import during which the server died this often is not tried again: it may be the cause."""
 MAX_LISTED = 100
 """Unfinished imports that are listed at once."""
-UNKNOWN_FORMAT = "it is of no format that we know."
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,14 @@ def logs(*given: object, **more: Any) -> str:
     return said.getvalue()
 
 
+def refused(*given: object) -> str:
+    """What is said of files without a turn."""
+    said = io.StringIO()
+    with pytest.raises(CommandError, match="No turn was found"):
+        call_command("logs", "import", *map(str, given), stdout=said, stderr=io.StringIO())
+    return said.getvalue()
+
+
 def turns(actor: Actor | None = None, text: str = "") -> list[Any]:
     """The rows of the list, the oldest first."""
     found = listing.page(actor or keys.local(), read(text, now_us=0, level="turn"))
@@ -119,7 +127,7 @@ def test_rows_without_their_turns_are_no_turns(admin: Actor, clock: Clock, tmp_p
     sample(admin, clock)
     file = tmp_path / "rows.jsonl"
     logs("export", "--out", file)
-    assert ":1: there is no whole turn in it: export with whole=true." in logs("import", file, "--format", "turns")
+    assert ":1: there is no whole turn in it: export with whole=true." in refused(file, "--format", "turns")
 
 
 def test_a_hostile_record_has_its_text_mended(tmp_path: Path) -> None:
@@ -210,8 +218,14 @@ def test_a_file_of_no_format_is_told(tmp_path: Path) -> None:
     (tmp_path / "deep" / "spans.jsonl.gz").write_bytes(gzip.compress(line(*reports.turn(2)).encode()))
     said = logs("import", tmp_path)
     assert "Turns: 2 new" in said
-    assert "notes.json: it is of no format that we know." in said
+    assert "notes.json: it is of no known format; known are turns, otlp, " in said
     assert "image" not in said
+
+
+def test_what_has_no_turn_is_a_failure_that_says_why(tmp_path: Path) -> None:
+    file = tmp_path / "notes.json"
+    file.write_text('{"dear": "diary"}')
+    assert "notes.json: it is of no known format" in refused(file)
 
 
 def test_it_says_what_is_not_there(tmp_path: Path) -> None:

@@ -183,11 +183,8 @@ def test_files_of_many_blocks_are_read_as_they_came(monkeypatch: pytest.MonkeyPa
     left = accepted_and_left(monkeypatch, spans(1, 2), b"", spans(3))
     assert resume() == 1
     report = Client().get(f"/v1/imports/{left}").json()["report"]
-    assert (report["turns"]["new"], report["files"], report["skipped"][0]["reason"]) == (
-        3,
-        2,
-        "it is of no format that we know.",
-    )
+    assert (report["turns"]["new"], report["files"]) == (3, 2)
+    assert report["skipped"][0]["reason"].startswith("it is of no known format; known are turns, otlp,")
 
 
 def test_turns_that_were_made_behind_an_import_are_its_own() -> None:
