@@ -38,7 +38,7 @@ def name_agents(nodes: Sequence[SpanNode]) -> None:
 
 def agents_of(nodes: Sequence[SpanNode]) -> tuple[str, ...]:
     """Return the names of all agents, first the one that was asked: the topmost agent, of several the earliest.
-    Without an agent's span it is an agent that any span names, then the workflow, then the service."""
+    Without an agent's span it is an agent that any span names, then the workflow, the program, the service."""
     depths = _depths(nodes)
     agents = [node for node in nodes if node.kind == kinds.AGENT and node.facts.name]
     agents.sort(key=lambda node: (depths[id(node)], node.key))
@@ -58,8 +58,9 @@ def _depths(nodes: Sequence[SpanNode]) -> dict[int, int]:
 
 def _fallback_name(nodes: Sequence[SpanNode]) -> str:
     workflow = next((node.facts.name for node in nodes if node.kind == kinds.WORKFLOW and node.facts.name), "")
+    program = next((node.facts.program for node in nodes if node.facts.program), "")
     service = min({text(node.span.resource.get("service.name")) for node in nodes} - {""}, default="")
-    return workflow or service or UNKNOWN
+    return workflow or program or service or UNKNOWN
 
 
 def own_nodes(nodes: Sequence[SpanNode]) -> list[SpanNode]:

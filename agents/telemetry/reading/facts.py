@@ -68,16 +68,18 @@ NO_MESSAGES = LazyMessages([], None)
 
 class SpanFacts(msgspec.Struct):
     """The facts of one span. ``kind`` is one of `kinds`, '' where the span is no operation of an agent;
-    ``sender_kind`` the sender's name for it. ``name`` is an agent's or a workflow's own name. ``input_messages`` and
-    ``output_messages`` are messages, ``input`` and ``output`` what the sender gave instead of them, as text or JSON.
-    ``tools`` are definitions as they came, ``documents`` a retrieval's results. ``cost_nano`` and ``usage`` are the
-    sender's numbers for this span, summed over others or not. ``advice`` tells a reader how to capture missing text.
-    ``reports_failures`` is false where such a span never shows that something below it failed."""
+    ``sender_kind`` the sender's name for it. ``name`` is an agent's or a workflow's own name, ``program`` what the
+    sender calls all of it. ``input_messages`` and ``output_messages`` are messages, ``input`` and ``output`` what the
+    sender gave instead of them, as text or JSON. ``tools`` are definitions as they came, ``documents`` a retrieval's
+    results. ``cost_nano`` and ``usage`` are the sender's numbers for this span, summed over others or not. ``advice``
+    tells a reader how to capture missing text. ``reports_failures`` is false where such a span never shows that
+    something below it failed."""
 
     kind: str = ""
     sender_kind: str = ""
     name: str = ""
     agent: str = ""
+    program: str = ""
     input_messages: LazyMessages = NO_MESSAGES
     output_messages: LazyMessages = NO_MESSAGES
     input: Any = None

@@ -72,6 +72,33 @@ def test_what_is_no_such_pair_is_left_as_it_is(messages: Any) -> None:
     assert turn.status == "completed"
 
 
+@pytest.mark.parametrize(
+    ("name", "project", "called"),
+    [
+        ("weather_desk", "weather-app", "weather_desk"),
+        ("LangGraph", "weather-app", "weather-app"),
+        ("LangGraph", "default", "LangGraph"),
+        ("LangGraph", None, "LangGraph"),
+    ],
+)
+def test_a_graph_without_an_agent_has_its_own_name_or_that_of_its_project(
+    name: str, project: str | None, called: str
+) -> None:
+    top: dict[str, Any] = {"run_type": "chain", "session_name": project, "inputs": {}, "outputs": {}}
+    node = {**top, "extra": {"metadata": {"langgraph_node": "answer"}}}
+    turn = only_turn(
+        span("top", format="langsmith", name=name, took=10, attributes=top),
+        span("node", format="langsmith", name="answer", parent="top", at=1, attributes=node),
+    )
+    assert turn.agent == called
+
+
+@pytest.mark.parametrize(("project", "called"), [("weather-app", "weather-app"), ("default", "unknown")])
+def test_a_models_call_alone_has_the_name_of_its_project(project: str, called: str) -> None:
+    top: dict[str, Any] = {"run_type": "llm", "session_name": project, "inputs": {}, "outputs": {}}
+    assert only_turn(span("top", format="langsmith", name="ChatOpenAI", attributes=top)).agent == called
+
+
 # --------------------------------------------------------------------------------------- a client without tools
 
 

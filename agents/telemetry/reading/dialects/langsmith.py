@@ -12,12 +12,14 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import json_of, mapping
+from agents.telemetry.reading.coerce import json_of, mapping, text
 from agents.telemetry.reading.dialects import source
 from agents.telemetry.reading.dialects.langchain import read_tool_message, with_messages
 from agents.telemetry.reading.dialects.langfuse import documents_of, query_of
 from agents.telemetry.reading.dialects.reader import EVERY, But, Dialect
+from agents.telemetry.reading.dialects.source import Values
 from agents.telemetry.reading.failures import error_of
+from agents.telemetry.reading.spans import Span
 
 
 def _arguments(value: Any) -> Any:
@@ -30,11 +32,26 @@ def _result(value: Any) -> Any:
     return output.get("output", value) if isinstance(output, dict) and output else None
 
 
+_GENERIC = frozenset({"", "LangGraph", "RunnableSequence", "RunnableLambda", "RunnableParallel", "AgentExecutor"})
+"""Names of runs that nobody has named."""
+_NO_PROJECT = frozenset({"", "default"})
+
+
+def _program(values: Values, span: Span) -> str:
+    """Return the name of a graph that is no part of another, else that of its project."""
+    if span.parent:
+        return ""
+    graph = span.name if values.get("run_type") == "chain" else ""
+    project = text(values.get("session_name"))
+    return graph if graph not in _GENERIC or project in _NO_PROJECT else project
+
+
 RUNS = Dialect(
     sender_kind="run_type",
     facts={
         EVERY: {
             "agent": "extra > metadata > lc_agent_name",
+            "program": _program,
             "error": source.converted(lambda value: error_of(value) if isinstance(value, str) else None, "error"),
         },
         kinds.LLM: {
