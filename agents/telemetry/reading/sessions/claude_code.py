@@ -7,7 +7,8 @@ Attributes beyond those in `agents.telemetry.reading.sessions`:
 * turn: ``prompt_id``, ``permission_mode``, ``entrypoint``; its messages are ``{"role": "user", "content": …}``;
 * model: its id is ``message.id``, and lines that share it are one call, whose usage counts once. ``output`` is one
   message of Anthropic's blocks, ``usage`` Anthropic's: ``input_tokens`` *without* ``cache_creation_input_tokens`` and
-  ``cache_read_input_tokens``. ``isApiErrorMessage`` makes it a failed one;
+  ``cache_read_input_tokens``. ``isApiErrorMessage`` makes it a failed one,
+  and with it the turn or sub-agent, unless that goes on;
 * tool: ``result`` is the content of the ``tool_result`` block, ``tool_use_result`` the structured one beside it;
 * agent: ``totals`` is the answer's ``totalTokens``, ``totalDurationMs``, ``totalToolUseCount``.
 
@@ -36,6 +37,8 @@ from agents.telemetry.reading.timestamps import nanoseconds
 _FINAL_STOP_REASONS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
 _COMMANDS = ("<command-name>", "<command-message>")
 _ECHOES = ("<local-command-", "<bash-", "Caveat: ")
+_NO_MODEL = "<synthetic>"
+"""What stands as the model of an answer that the program wrote itself."""
 _INTERRUPTED = "[Request interrupted by user"
 
 
@@ -91,14 +94,17 @@ class _Transcript:
             _add_answer(turn, thread, line, message, at)
         else:
             _add_results(turn, thread, line, message, at)
-        self._update_end(turn, thread, message, at)
+        self._update_end(turn, thread, line, at)
         return True
 
-    def _update_end(self, turn: SessionTurn, thread: _Thread, message: JsonObject, at: int) -> None:
-        """End a turn or a sub-agent when its model stops by itself; a line after that reopens the turn."""
+    def _update_end(self, turn: SessionTurn, thread: _Thread, line: JsonObject, at: int) -> None:
+        """End a turn or a sub-agent when its model stops by itself, or has failed; a line after that reopens the
+        turn."""
         thread.last_ns = at or thread.last_ns
         span = thread.agent or turn.span
-        if text_field(message, "stop_reason") in _FINAL_STOP_REASONS:
+        message, failed = object_field(line, "message"), _has_failed(line)
+        span.failed, span.message = failed, _first_text(message) if failed else ""
+        if failed or text_field(message, "stop_reason") in _FINAL_STOP_REASONS:
             span.end_ns = max(span.end_ns, at)
         elif thread.agent is None:
             span.end_ns = 0
@@ -193,12 +199,11 @@ def _add_answer(turn: SessionTurn, thread: _Thread, line: JsonObject, message: J
     """Add one line of a model's answer: one block or several of it."""
     id = identifier(message.get("id")) or identifier(line.get("uuid")) or "answer"
     span = turn.child("model", id, thread.last_ns or at, thread.parent)
-    span.name = text_field(message, "model")
+    model = text_field(message, "model")
+    span.name = "" if model == _NO_MODEL else model
     span.end_ns = max(span.end_ns, at)
     attributes = span.attributes
-    attributes |= without_empty(
-        model=message.get("model"), usage=message.get("usage"), stop_reason=message.get("stop_reason")
-    )
+    attributes |= without_empty(model=span.name, usage=message.get("usage"), stop_reason=message.get("stop_reason"))
     if thread.pending_input:
         attributes["input"], thread.pending_input = [*attributes.get("input", []), *thread.pending_input], []
     output = attributes.setdefault("output", [{"role": "assistant", "content": []}])[0]["content"]
@@ -206,8 +211,13 @@ def _add_answer(turn: SessionTurn, thread: _Thread, line: JsonObject, message: J
         if block not in output:
             output.append(block)
             _add_tool(turn, thread, block, at)
-    if line.get("isApiErrorMessage") is True:
+    if _has_failed(line):
         span.failed, span.message = True, _first_text(message)
+
+
+def _has_failed(line: JsonObject) -> bool:
+    """Tell whether the model's endpoint gave an error, which the program wrote down as an answer of its own."""
+    return line.get("isApiErrorMessage") is True
 
 
 def _add_tool(turn: SessionTurn, thread: _Thread, block: Any, at: int) -> None:

@@ -139,14 +139,20 @@ def test_an_interruption_ends_the_turn_and_what_is_open_in_it() -> None:
     assert turn.end_ns == tool.end_ns > tool.start_ns
 
 
-def test_an_error_of_the_api_is_a_failed_call() -> None:
-    read = claude_code.from_lines(
-        [
-            line("user", "u1", "Hello", 1),
-            line("assistant", "a1", [{"type": "text", "text": "API Error: 529"}], 2, isApiErrorMessage=True),
-        ]
-    )
-    assert (read.spans[1].failed, read.spans[1].message) == (True, "API Error: 529")
+def test_an_error_of_the_api_is_a_failed_call_and_a_failed_turn() -> None:
+    text, synthetic = [{"type": "text", "text": "API Error: 529"}], {"model": "<synthetic>"}
+    lines = [
+        line("user", "u1", "Hello", 1),
+        line("assistant", "a1", text, 2, isApiErrorMessage=True, message=synthetic),
+    ]
+    turn, call = claude_code.from_lines(lines).spans
+    assert [(span.failed, span.message) for span in (turn, call)] == [(True, "API Error: 529")] * 2
+    assert (turn.end_ns, call.name, call.attributes.get("model")) == (call.end_ns, "", None)
+    [built] = build_turns([turn, call])
+    assert (built.status, built.error.message if built.error else "") == ("failed", "API Error: 529")
+    tried_again = [*lines, line("assistant", "a2", "Hello!", 3, message={"id": "m2", "stop_reason": "end_turn"})]
+    turn = claude_code.from_lines(tried_again).spans[0]
+    assert (turn.failed, turn.message) == (False, "")
 
 
 def test_a_broken_line_is_told_and_a_half_written_last_one_is_not() -> None:
