@@ -70,6 +70,10 @@ def _otlp(body: object) -> Decoded:
 
 
 def _langsmith(body: object) -> Decoded:
+    """Decode a batch or a run, as clients send them, or an export: a list of runs, or a page of its API."""
+    runs = body.get("runs") if isinstance(body, dict) else body
+    if isinstance(runs, list):
+        return langsmith.from_batch({"post": runs})
     is_batch = isinstance(body, dict) and bool(body.keys() & {"post", "patch"})
     return langsmith.from_batch(body) if is_batch else langsmith.from_run(body)
 

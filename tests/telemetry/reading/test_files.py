@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from agents.base.errors import InvalidRequest
+from agents.record.schemas.content import Usage
 from agents.telemetry.reading import files
 from agents.telemetry.reading.detect_format import FileFormat, format_of
+from agents.telemetry.reading.turns import build_turns
 from tests.telemetry.reading import captures
 from tests.telemetry.reading.test_otlp import TRACE, logs, request, span
 from tests.telemetry.reading.test_phoenix import SPAN as PHOENIX
@@ -103,3 +105,29 @@ def test_it_knows_our_own_export_and_leaves_it_to_others() -> None:
 @pytest.mark.parametrize("data", [b"", b"id,name\n1,a\n", b"\x89PNG\r\n", b"[]", b"{}", b'{"type": 5}', b"[" * 70_000])
 def test_it_knows_nothing_else(data: bytes) -> None:
     assert format_of(data) is None
+
+
+# ------------------------------------------------------------------------------------------------ LangSmith's runs
+
+RUNS: list[dict[str, Any]] = [
+    {"id": "r1", "trace_id": "r1", "name": "weather_desk", "run_type": "chain", "session_id": "p", "outputs": {}},
+    {
+        **{"id": "r2", "trace_id": "r1", "parent_run_id": "r1", "name": "ChatOpenAI", "run_type": "llm"},
+        **{"prompt_tokens": 50, "completion_tokens": 20, "total_tokens": 70, "total_cost": "0.00125"},
+        **{"prompt_token_details": {"cache_read": 8}, "completion_token_details": {"reasoning": 4}},
+    },
+]
+TIMES = {"start_time": "2026-11-20T09:54:07.592176", "end_time": "2026-11-20T09:54:08.592176"}
+
+
+@pytest.mark.parametrize("shape", ["list", "page", "lines"])
+def test_exported_runs_have_their_names_tokens_and_cost(shape: str) -> None:
+    runs = [{**run, **TIMES} for run in RUNS]
+    written = {"list": json.dumps(runs), "page": json.dumps({"runs": runs}), "lines": "\n".join(map(json.dumps, runs))}
+    data = written[shape].encode()
+    assert format_of(data) == "langsmith"
+    [turn] = build_turns(files.decode_file("langsmith", data).spans)
+    [call] = [step for step in turn.steps if step.usage is not None]
+    assert turn.agent == "weather_desk"
+    assert call.usage == Usage(input_tokens=50, output_tokens=20, cached_tokens=8, reasoning_tokens=4)
+    assert call.cost_nano == 1_250_000
