@@ -25,12 +25,14 @@ class JsonLines:
         self._lines = lines
         self._raw = raw
         self._reasons: list[str] = []
+        self._number = 0
         self.rejected = 0
         self.ignored = 0
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         pending_problem = ""
         for number, line in enumerate(self._lines, 1):
+            self._number = number
             if not line.strip():
                 continue
             self._reject(pending_problem)
@@ -41,6 +43,15 @@ class JsonLines:
                 continue
             pending_problem = ""
             yield value if self._raw else clean_json(value)
+
+    def has_object(self, name: str, line: dict[str, Any]) -> bool:
+        """Tell whether this field of the current line is an object, as it has to be; report the line if it is not."""
+        try:
+            as_object(line.get(name))
+        except FormatError as error:
+            self._reject(f"line {self._number}: {name}: {error.reason}")
+            return False
+        return True
 
     def reject(self, reason: str) -> None:
         """Report an object that could be parsed and makes no sense."""

@@ -35,6 +35,7 @@ from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.timestamps import nanoseconds
 
 _FINAL_STOP_REASONS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
+_SPEAKERS = ("user", "assistant")
 _COMMANDS = ("<command-name>", "<command-message>")
 _ECHOES = ("<local-command-", "<bash-", "Caveat: ")
 _NO_MODEL = "<synthetic>"
@@ -47,6 +48,8 @@ def from_lines(lines: Iterable[bytes | str], metadata: JsonObject | None = None)
     read = JsonLines(lines)
     transcript = _Transcript(metadata or {})
     for line in read:
+        if line.get("type") in _SPEAKERS and not read.has_object("message", line):
+            continue
         if not transcript.read_line(line):
             read.ignored += 1
     return read.decoded(transcript.spans())
@@ -80,7 +83,7 @@ class _Transcript:
 
     def read_line(self, line: JsonObject) -> bool:
         """Read one line; false if it is of no use."""
-        if line.get("type") not in ("user", "assistant") or not identifier(line.get("sessionId")):
+        if line.get("type") not in _SPEAKERS or not identifier(line.get("sessionId")):
             return False
         message = object_field(line, "message")
         at = nanoseconds(line.get("timestamp"))

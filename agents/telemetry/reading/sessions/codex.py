@@ -34,6 +34,7 @@ from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.timestamps import nanoseconds
 
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"})
+_TYPES = ("session_meta", "turn_context", "response_item", "event_msg")
 _PROGRAM_TEXTS = ("<environment_context>", "<user_instructions>", "<permissions", "<turn_aborted>", "# AGENTS.md")
 
 
@@ -42,6 +43,8 @@ def from_lines(lines: Iterable[bytes | str]) -> Decoded:
     read = JsonLines(lines)
     rollout = _Rollout()
     for line in read:
+        if line.get("type") in _TYPES and not read.has_object("payload", line):
+            continue
         if not rollout.read_line(line):
             read.ignored += 1
     return read.decoded(rollout.spans())

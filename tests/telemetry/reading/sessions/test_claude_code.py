@@ -163,6 +163,16 @@ def test_a_broken_line_is_told_and_a_half_written_last_one_is_not() -> None:
     assert read.problem == "line 1: this is no JSON. line 4: an object is expected, not a list."
 
 
+def test_a_line_without_its_message_is_told() -> None:
+    good = line("user", "u1", "Hello", 1)
+    empty, text = (json.dumps({**json.loads(good), "uuid": "u2", "message": wrong}) for wrong in (None, "Hello"))
+    read = claude_code.from_lines([good, empty, text, json.dumps({"type": "summary", "leafUuid": "u1"})])
+    assert (len(read.spans), read.rejected, read.ignored) == (1, 2, 1)
+    assert read.problem == (
+        "line 2: message: an object is expected, not null. line 3: message: an object is expected, not text."
+    )
+
+
 def test_reading_more_of_a_file_gives_the_same_ids() -> None:
     lines = (captures.SESSIONS / "claude_code.jsonl").read_bytes().splitlines()
     whole = {(span.trace, span.id) for span in claude_code.from_lines(lines).spans}

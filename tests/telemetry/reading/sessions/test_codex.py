@@ -110,3 +110,9 @@ def test_reading_more_of_a_file_gives_the_same_ids() -> None:
     whole = {(span.trace, span.id) for span in codex.from_lines(LINES).spans}
     for end in range(len(LINES)):
         assert {(span.trace, span.id) for span in codex.from_lines(LINES[:end]).spans} <= whole
+
+
+def test_a_line_without_its_payload_is_told() -> None:
+    read = codex.from_lines([event(1, type="task_started", turn_id="t1"), '{"type": "response_item", "payload": []}'])
+    assert (len(read.spans), read.rejected) == (1, 1)
+    assert read.problem == "line 2: payload: an object is expected, not a list."
