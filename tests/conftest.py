@@ -24,7 +24,7 @@ from agents.base.access import ACTIONS, Actor
 from agents.base.store import failures, keys, readiness, scopes, terms
 from agents.knowledge.store import vectors
 from agents.record.store import costs, spending
-from tests import kept, lengthy, second_database
+from tests import deadline, kept, lengthy, second_database
 from tests.support import tables
 from tests.support.inprocess import empty_database
 
@@ -52,6 +52,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not any("::" in chosen for chosen in config.args):
         choose = second_database.select if os.environ.get("TEST_DATABASE_URL") else second_database.sample
         choose(config, items)
+
+
+@pytest.hookimpl(tryfirst=True)  # before anything is set up for it
+def pytest_runtest_setup() -> None:
+    """A slow machine begins no further test once the time of its run is over."""
+    deadline.skip_if_over()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

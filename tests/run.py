@@ -1,7 +1,8 @@
 """The checks behind ``make test`` and ``make check``, one after the other, each with its time.
 
 ``quick`` is the contributor's loop: lint, types, contracts, the tests on SQLite, a browser smoke.
-``all`` adds PostgreSQL, the many cases of the corpus and the slow tests (kill rounds, fuzz, clients).
+``all`` adds PostgreSQL, the many cases of the corpus and the slow tests (kill rounds, fuzz, clients). It ends after
+``CHECK_MINUTES``: on a slow machine it begins no further tests then, and says how many it left out.
 ``long`` is the corpus and the slow tests in full, on both databases: some hours, and no part of ``all``.
 Everything is run to its end, and the exit status says whether all of it passed.
 """
@@ -18,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from tests import ROOT
+from tests import ROOT, deadline
 
 PYTHON = sys.executable
 BIN = Path(PYTHON).parent
@@ -190,13 +191,33 @@ QUICK: list[Callable[[], bool]] = [
     lambda: beside(quick_tests, types),
     browser,
 ]
-CHECK: list[Callable[[], bool]] = [postgresql, lambda: pytest("-m", "corpus"), slow, slow_browser]
+CHECK_MINUTES = float(os.environ.get("CHECK_MINUTES", "55"))
+"""How long the long checks may begin tests; 0 is for ever."""
+CHECK: list[tuple[int, Callable[[], bool]]] = [
+    (26, postgresql),
+    (6, lambda: pytest("-m", "corpus")),
+    (44, slow),
+    (24, slow_browser),
+]
+"""Each step with its share of the time, in percent; what one leaves over is for those behind it."""
 LONG: list[Callable[[], bool]] = [long_on_sqlite, long_on_postgresql]
 
 
+def within(minutes: float) -> list[bool]:
+    """Run the long checks; whether each passed."""
+    ends, left, passed = time.time() + minutes * 60, sum(share for share, _ in CHECK), []
+    for share, step in CHECK:
+        if minutes:
+            now = time.time()
+            os.environ[deadline.UNTIL] = str(now + (ends - now) * share / left)
+        passed.append(step())
+        left -= share
+    return passed
+
+
 def main(what: str) -> int:
-    steps = {"quick": QUICK, "all": CHECK, "long": LONG, "lint": [lint, types, contracts]}[what]
-    passed = [step() for step in steps]
+    steps = {"quick": QUICK, "long": LONG, "lint": [lint, types, contracts]}
+    passed = within(CHECK_MINUTES) if what == "all" else [step() for step in steps[what]]
     print("all checks passed" if all(passed) else "some checks FAILED", flush=True)
     return 0 if all(passed) else 1
 
