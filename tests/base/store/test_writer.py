@@ -56,7 +56,7 @@ def test_without_its_thread_the_jobs_of_several_threads_run_one_after_the_other(
     met: list[bool] = []
 
     def job() -> None:
-        with suppress(threading.BrokenBarrierError):
+        with suppress(threading.BrokenBarrierError):  # nobody came, as it should be
             meeting.wait()
         met.append(not meeting.broken)
 
