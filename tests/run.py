@@ -218,7 +218,8 @@ def within(minutes: float) -> list[bool]:
 def main(what: str) -> int:
     steps = {"quick": QUICK, "long": LONG, "lint": [lint, types, contracts]}
     passed = within(CHECK_MINUTES) if what == "all" else [step() for step in steps[what]]
-    print("all checks passed" if all(passed) else "some checks FAILED", flush=True)
+    limit = f" that began within {CHECK_MINUTES:g} minutes" if what == "all" and CHECK_MINUTES else ""
+    print(f"all checks{limit} passed" if all(passed) else "some checks FAILED", flush=True)
     return 0 if all(passed) else 1
 
 
