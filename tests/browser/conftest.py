@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import BrowserContext, Dialog, Page, expect, sync_playwright
 
-from bench.browser import ARGUMENTS, NAMES
 from tests.support.live.caller import Caller
+from tests.support.live.chromium import Chromium
 from tests.support.live.held_model import HeldModel
 from tests.support.live.process import ServerProcess, first_data, running
 
@@ -31,13 +30,11 @@ def caller(demo: ServerProcess) -> Caller:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    path = next(filter(None, map(shutil.which, NAMES)), None)
-    assert path, "no Chromium on this machine"
+def chromium() -> Iterator[Chromium]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, headless=True, args=ARGUMENTS)
+        browser = Chromium(playwright.chromium)
         yield browser
-        browser.close()
+        browser.end()
 
 
 @pytest.fixture
@@ -49,7 +46,7 @@ def complaints() -> list[str]:
 
 
 @pytest.fixture
-def open_page(chromium: Browser, demo: ServerProcess, complaints: list[str]) -> Iterator[Callable[..., Page]]:
+def open_page(chromium: Chromium, demo: ServerProcess, complaints: list[str]) -> Iterator[Callable[..., Page]]:
     """Opens pages, each as another reader, that must stay quiet. Options are those of a context."""
     contexts: list[BrowserContext] = []
     ours = (f"{demo.base}/", demo.socket_url, "data:")
@@ -63,15 +60,19 @@ def open_page(chromium: Browser, demo: ServerProcess, complaints: list[str]) -> 
         if kind in {"error", "warning"} and "closed before the connection is established" not in text:
             complaints.append(text)
 
+    def refuse(dialog: Dialog) -> None:
+        complaints.append(f"a dialog: {dialog.message}")
+        dialog.dismiss()
+
     def listen(page: Page) -> None:
         page.on("console", lambda said: hear(said.type, said.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(f"a dialog: {dialog.message}"))
+        page.on("dialog", refuse)
         page.on("request", lambda request: check(request.url))
         page.on("websocket", lambda socket: check(socket.url))
 
     def opened(path: str, **options: object) -> Page:
-        context = chromium.new_context(**options)  # type: ignore[arg-type]  # options of a context
+        context = chromium.open(**options)
         contexts.append(context)
         context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
@@ -81,5 +82,5 @@ def open_page(chromium: Browser, demo: ServerProcess, complaints: list[str]) -> 
 
     yield opened
     for context in contexts:
-        context.close()
+        chromium.close(context)
     assert complaints == []

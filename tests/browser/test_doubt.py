@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from tests.support.live.caller import Caller, Talk, script
+from tests.support.live.chromium import Chromium
 from tests.support.live.held_effects import held_effects
 from tests.support.live.process import ServerProcess, eventually
 
@@ -15,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def test_a_call_in_doubt_is_decided_on_its_page_while_others_watch(
-    chromium: Browser, start_server: Callable[..., ServerProcess]
+    chromium: Chromium, start_server: Callable[..., ServerProcess]
 ) -> None:
     with held_effects() as effects:
         server = start_server(**effects.environment)
@@ -25,7 +26,7 @@ def test_a_call_in_doubt_is_decided_on_its_page_while_others_watch(
         server.kill()
         server.start()
         talk.caller.port = server.port
-        pages = [chromium.new_page() for _ in range(2)]
+        pages = [chromium.open().new_page() for _ in range(2)]
         for page in pages:
             page.goto(f"{server.base}/turns/{turn}/")
         deciding, watching = pages
@@ -48,4 +49,4 @@ def test_a_call_in_doubt_is_decided_on_its_page_while_others_watch(
         watching.reload()
         assert [watching.locator("[data-steps]").inner_text()] * 2 == shown
         for page in pages:
-            page.close()
+            chromium.close(page.context)
