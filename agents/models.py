@@ -37,7 +37,7 @@ from agents.relay.models import ChatCompletion, CompletionStatus
 from agents.responses.models import Prompt, PromptVersion
 from agents.safety.models import Shield
 from agents.telemetry.models.imports import Import, ImportBlock, ImportState
-from agents.telemetry.models.traces import SpanBatch, Trace, TraceLink
+from agents.telemetry.models.traces import SharedMark, SpanBatch, Trace, TraceLink
 from agents.tools.models import ToolGroup
 from agents.webhooks.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
 
@@ -93,6 +93,7 @@ __all__ = [
     "SegmentColumn",
     "Session",
     "SessionTag",
+    "SharedMark",
     "Shield",
     "Source",
     "SpanBatch",

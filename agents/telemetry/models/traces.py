@@ -80,3 +80,18 @@ class TraceLink(models.Model):
             # the links of a trace, when it is projected again
             models.Index(fields=["trace_id"], name="trace_link_trace"),
         ]
+
+
+class SharedMark(models.Model):
+    """Something that more than one trace may report: an answer of a model, by its id. ``mark`` is a hash of it and of
+    the owner."""
+
+    pk = models.CompositePrimaryKey("mark", "trace_id")
+    mark = models.BigIntegerField()
+    trace_id = models.BigIntegerField()
+
+    class Meta:
+        indexes = [
+            # the marks of a trace, when another one that has some of them is projected
+            models.Index(fields=["trace_id"], name="shared_mark_trace"),
+        ]

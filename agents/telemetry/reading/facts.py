@@ -71,9 +71,9 @@ class SpanFacts(msgspec.Struct):
     ``sender_kind`` the sender's name for it. ``name`` is an agent's or a workflow's own name, ``program`` what the
     sender calls all of it. ``input_messages`` and ``output_messages`` are messages, ``input`` and ``output`` what the
     sender gave instead of them, as text or JSON. ``tools`` are definitions as they came, ``documents`` a retrieval's
-    results. ``cost_nano`` and ``usage`` are the sender's numbers for this span, summed over others or not. ``advice``
-    tells a reader how to capture missing text. ``reports_failures`` is false where such a span never shows that
-    something below it failed."""
+    results. ``answer_id`` is the id that a model's endpoint gave its answer. ``cost_nano`` and ``usage`` are the
+    sender's numbers for this span, summed over others or not. ``advice`` tells a reader how to capture missing text.
+    ``reports_failures`` is false where such a span never shows that something below it failed."""
 
     kind: str = ""
     sender_kind: str = ""
@@ -94,6 +94,7 @@ class SpanFacts(msgspec.Struct):
     model: str = ""
     provider: str = ""
     finish: str = ""
+    answer_id: str = ""
     usage: Usage | None = None
     cost_nano: int | None = None
     ttft_us: int | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from agents.telemetry.reading import dialects, kinds
+from agents.telemetry.reading import dialects
 from agents.telemetry.reading.dialects import claude_code_logs, codex_logs
 from agents.telemetry.reading.facts import SpanFacts
 from agents.telemetry.reading.merging import merge
@@ -78,8 +78,6 @@ def build_tree(trace: str, spans: dict[str, Span]) -> TraceTree:
         if len(node.children) > 1:
             node.children.sort(key=_key)
     roots.sort(key=_key)
-    for root in roots:
-        _mark_wrappers(root)
     return TraceTree(trace, spans, roots)
 
 
@@ -144,22 +142,3 @@ def _break_cycle(node: SpanNode, checked: set[str]) -> None:
         path[current.span.id] = current
         current = current.parent
     checked.update(path)
-
-
-def _mark_wrappers(root: SpanNode) -> None:
-    """Mark a model's span that holds another one as its wrapper: two instrumentations report one call, and only
-    the innermost is counted. Models below a tool or an agent inside it are calls of their own."""
-    for node in root.walk():
-        if node.kind == kinds.LLM and any(_holds_model(child) for child in node.children):
-            node.facts.kind = kinds.WRAPPER
-
-
-def _holds_model(node: SpanNode) -> bool:
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        if current.kind == kinds.LLM:
-            return True
-        if current.kind in (kinds.CHAIN, kinds.WRAPPER):
-            stack.extend(current.children)
-    return False

@@ -18,6 +18,7 @@ from agents.telemetry.reading.conversations import chain_turns, group_conversati
 from agents.telemetry.reading.groups import GroupedTrace, TurnGroup, group_trace
 from agents.telemetry.reading.import_overrides import apply_overrides
 from agents.telemetry.reading.records import ExternalTurn
+from agents.telemetry.reading.same_calls import join_same_calls
 from agents.telemetry.reading.span_metadata import session_of, session_of_resource
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.steps import walk_trees
@@ -39,6 +40,7 @@ def _build(merged: dict[str, dict[str, Span]]) -> tuple[ConversationLinks, list[
         name: turn for name, spans in merged.items() if (turn := exported_turns.turn_of(name, spans)) is not None
     }
     traces = {name: build_tree(name, spans) for name, spans in merged.items() if name not in exported}
+    join_same_calls(traces.values())
     grouped = {name: group_trace(trace) for name, trace in traces.items()}
     links = ConversationLinks()
     if len(merged) == 1 == len(traces):

@@ -95,7 +95,7 @@ DIALECT = Dialect(
         },
         kinds.AGENT: {"name": ("gen_ai.agent.name", "agent_name")},
         kinds.WORKFLOW: {"name": "gen_ai.workflow.name"},
-        kinds.LLM: {"advice": source.constant(ADVICE)},
+        kinds.LLM: {"advice": source.constant(ADVICE), "answer_id": "gen_ai.response.id"},
         kinds.TOOL: {
             "tool": "gen_ai.tool.name",
             "call_id": ("gen_ai.tool.call.id", "gen_ai.tool.call_id"),

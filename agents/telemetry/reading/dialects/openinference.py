@@ -10,6 +10,7 @@ models' tokens; a message may have a role and no text, which is then in ``input.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from agents.telemetry.reading import kinds
@@ -27,6 +28,8 @@ from agents.telemetry.reading.unflatten import unflatten
 ADVICE = (
     "The sender hides the words. Unset OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS where the agent runs."
 )
+_ID = re.compile(r'\{"id": ?"([^"]{1,200})"')
+_LANGCHAIN_ID = re.compile(r'"response_metadata": ?\{"id": ?"([^"]{1,200})"')
 _INPUT, _OUTPUT = "llm.input_messages.", "llm.output_messages."
 
 
@@ -48,6 +51,12 @@ def _visible(span: Span) -> Values:
     attributes = span.attributes
     hidden = [name for name in ("input.value", "output.value") if attributes.get(name) == HIDDEN]
     return {name: value for name, value in attributes.items() if name not in hidden} if hidden else attributes
+
+
+def _answer_id(value: Any) -> str:
+    """Return the id in an answer of a model's endpoint, or in LangChain's copy of it."""
+    found = _ID.match(value) or _LANGCHAIN_ID.search(value) if isinstance(value, str) else None
+    return found[1] if found else ""
 
 
 def _advice(values: Values, span: Span) -> str:
@@ -117,7 +126,7 @@ def _chat_message(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _part(value: Any) -> Any:
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or value.get("type") == "tool_use":  # a call, which stands beside the contents, too
         return None
     if value.get("type") == "reasoning" and "text" in value:
         return {"type": "reasoning", "text": value["text"]}
@@ -169,6 +178,7 @@ DIALECT = Dialect(
         kinds.LLM: {
             "input_messages": (_INPUT_MESSAGES, "input.value"),
             "output_messages": (_OUTPUT_MESSAGES, "output.value"),
+            "answer_id": source.converted(_answer_id, "output.value"),
         },
     },
     finish={kinds.TOOL: read_tool_message},

@@ -166,14 +166,22 @@ def project(traces: Sequence[int]) -> None:
             _project_large(trace)
             continue
         projection = _try_projecting(trace)
+        if projection is not None and projection.links.is_bare and projection.links.answers and self_contained:
+            _store_batches(self_contained)  # one of them may report the same call
+            self_contained = []
+            projection = _try_projecting(trace)
         if projection is None:
             continue
-        if projection.links.is_bare:
-            # the turns of a bare trace depend on those before it and their stored links: one commit each
+        if projection.links.is_bare or len(projection.related_ids) > 1:
+            # their turns depend on those before them and their stored links: one commit each
             _store_together([projection])
         else:
             self_contained.append(projection)
-    for batch in _write_batches(self_contained):
+    _store_batches(self_contained)
+
+
+def _store_batches(projections: Sequence[_TraceProjection]) -> None:
+    for batch in _write_batches(projections):
         _store_together(batch)
 
 
@@ -224,7 +232,7 @@ def _build_projection(trace: _PendingTrace) -> _TraceProjection:
 
 
 def _related_ids(trace: _PendingTrace, links: ConversationLinks, others: Sequence[int]) -> tuple[str, ...]:
-    is_new = trace.projected == 0 and not links.is_bare
+    is_new = trace.projected == 0 and not links.is_bare and not others
     return () if is_new else (trace.external_id, *related_traces.external_ids(others))
 
 

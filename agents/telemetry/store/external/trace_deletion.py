@@ -9,7 +9,7 @@ import msgspec
 from agents.base.store.sql import Select
 from agents.record.models.choices import EXTERNAL
 from agents.record.models.turns import Turn, TurnBody
-from agents.telemetry.models.traces import SpanBatch, Trace, TraceLink
+from agents.telemetry.models.traces import SharedMark, SpanBatch, Trace, TraceLink
 from agents.telemetry.store.external.owners import Owner, external_id
 
 
@@ -43,6 +43,7 @@ def delete_traces(traces: Iterable[int]) -> None:
     """Delete these traces with their spans and links, within the caller's transaction."""
     keys = list(traces)
     TraceLink.objects.filter(trace_id__in=keys)._raw_delete("default")
+    SharedMark.objects.filter(trace_id__in=keys)._raw_delete("default")
     SpanBatch.objects.filter(trace_id__in=keys)._raw_delete("default")
     Trace.objects.unscoped("delete").filter(pk__in=keys)._raw_delete("default")
 
