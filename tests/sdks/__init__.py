@@ -17,4 +17,7 @@ the page /connect/ says; what it needs, pinned, in ``requirements.txt`` (or ``pa
 ``failure``    a part of what the log says of the call that fails
 ``variables``  further variables of its environment
 ``missing``    facts of `facts` that the SDK does not report, each with the reason
+
+``python -m tests.sdks --record FOLDER NAME…`` also writes the telemetry that reached the server, a capture for each
+SDK, as those of ``tests/telemetry/reading/captures/``.
 """

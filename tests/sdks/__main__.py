@@ -1,8 +1,9 @@
 """The command: every SDK, or those named, and a table of what came of them. Its status is 1 where something
-differs."""
+differs. With ``--record FOLDER`` it also writes what each of them sent."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.sdks import facts, trial
+from tests.sdks.recording import recording
 from tests.sdks.trial import HERE, Expected, Seen
 from tests.support.live.process import running
 from tests.support.live.program_environments import Program, programs
@@ -33,18 +35,23 @@ class Outcome:
         return f"{cells}  {verdict:<12}{self.seconds:>6.1f} s"
 
 
-def outcome_of(sdk: Program) -> Outcome:
-    """An SDK, tried; whatever happens is told in the outcome."""
+def outcome_of(sdk: Program, record: Path | None = None) -> Outcome:
+    """An SDK, tried; whatever happens is told in the outcome. What it sent is written to the folder ``record``."""
     outcome = Outcome(sdk)
-    wrong, outcome.seconds = tried(sdk, partial(_try, outcome))
+    wrong, outcome.seconds = tried(sdk, partial(_try, outcome, record))
     outcome.wrong += [wrong] if wrong else []
     return outcome
 
 
-def _try(outcome: Outcome, command: list[str], folder: Path) -> None:
+def _try(outcome: Outcome, record: Path | None, command: list[str], folder: Path) -> None:
     expected = Expected.of(outcome.sdk.name)
     with running(folder, {"KEEP_UNSTORED": "1"}) as server:
-        trial.run(command, expected, server, folder)
+        if record is None:
+            trial.run(command, expected, server, folder)
+        else:
+            with recording(server) as recorded:
+                trial.run(command, expected, server, folder)
+            recorded.write(record / f"{outcome.sdk.name}__two-turns.jsonl")
         outcome.seen = trial.seen(server, expected, _enough(expected))
     outcome.wrong += _wrong(expected, outcome.seen)
     outcome.excused += [f"{name}: {reason}" for name, reason in expected.missing.items()]
@@ -67,20 +74,31 @@ def _wrong(expected: Expected, seen: Seen) -> Iterator[str]:
             yield f"{name}: expected.toml calls it missing, and there is no such fact"
 
 
-def main(chosen: list[str]) -> int:
+def main(words: list[str]) -> int:
+    given = _arguments(words)
     known = programs(HERE, "sdk")
-    if not are_known(chosen, known):
+    if not are_known(given.names, known):
         return 2
+    if given.record:
+        given.record.mkdir(parents=True, exist_ok=True)
     outcomes = []
     say(f"{'SDK':<28}{'version':<52}{'turns':>5}{'steps':>6}  {'verdict':<12}{'time':>8}")
-    for name in chosen or known:
-        outcomes.append(outcome_of(known[name]))
+    for name in given.names or known:
+        outcomes.append(outcome_of(known[name], given.record))
         say(outcomes[-1].row())
         for line in outcomes[-1].wrong:
             say(f"    {line}")
         for line in outcomes[-1].excused:
             say(f"    does not say {line}")
     return 1 if any(outcome.wrong for outcome in outcomes) else 0
+
+
+def _arguments(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("python -m tests.sdks")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="an SDK, by its folder; all without one")
+    told = "a folder for captures of what the SDKs send: NAME__two-turns.jsonl"
+    parser.add_argument("--record", type=Path, metavar="FOLDER", help=told)
+    return parser.parse_args(words)
 
 
 if __name__ == "__main__":
