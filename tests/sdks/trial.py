@@ -81,7 +81,9 @@ def run(command: list[str], expected: Expected, server: ServerProcess, folder: P
     """The SDK's program, to its end. Raises ProgramFailed."""
     blocks = page.copied(Caller(server.port), expected.way)
     asked = {"COPIED": blocks[0], "FIRST": expected.asked[0], "SECOND": expected.asked[1], "MODEL": MODEL}
-    done = ended(command, folder, server, RUN_S, **{**page.variables(blocks), **expected.variables, **asked})
+    anthropic = {"ANTHROPIC_BASE_URL": server.base, "ANTHROPIC_API_KEY": "local"}
+    told = {**anthropic, **page.variables(blocks), **expected.variables, **asked}
+    done = ended(command, folder, server, RUN_S, **told)
     if done.returncode:
         raise ProgramFailed(done.stderr.strip()[-3000:])
 
