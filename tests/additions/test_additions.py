@@ -126,7 +126,7 @@ def test_a_dialect_of_telemetry_touches_three_files(scratch: Scratch) -> None:
     )
     scratch.replace(
         "agents/telemetry/reading/dialects/__init__.py",
-        ("import (\n    claude_code,", "import (\n    acme,\n    claude_code,"),
+        ("import (\n    ag2,", "import (\n    acme,\n    ag2,"),
         ("        langfuse,\n        openinference,", "        acme,\n        langfuse,\n        openinference,"),
     )
     scratch.add(

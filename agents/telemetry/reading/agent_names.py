@@ -65,12 +65,24 @@ def _fallback_name(nodes: Sequence[SpanNode]) -> str:
 
 def own_nodes(nodes: Sequence[SpanNode]) -> list[SpanNode]:
     """Return the nodes of the turn itself, not those of an agent that a tool or another agent called. ``nodes``
-    have each parent before its children."""
-    ancestors: dict[int, tuple[bool, int]] = {}
-    own: list[SpanNode] = []
+    have each parent before its children. Agents of one name inside each other are one agent, in two spans; where all
+    models are called by agents that others called, those of the topmost of these count."""
+    places = _places(nodes)
+    models = [
+        agents for node, (inside, agents) in zip(nodes, places, strict=True) if node.kind == kinds.LLM and not inside
+    ]
+    deepest = max(1, min(models, default=1))
+    return [node for node, (inside, agents) in zip(nodes, places, strict=True) if not inside and agents <= deepest]
+
+
+def _places(nodes: Sequence[SpanNode]) -> list[tuple[bool, int]]:
+    """Return for each node whether it lies in a tool or a model's call, and how many agents lie above it."""
+    below: dict[int, tuple[bool, int, str]] = {}
+    places: list[tuple[bool, int]] = []
     for node in nodes:
-        inside, agents = ancestors.get(id(node.parent), (False, 0))
-        if not inside and agents < 2:  # a second agent above is one that the turn's own agent called
-            own.append(node)
-        ancestors[id(node)] = (inside or node.kind in (kinds.TOOL, kinds.LLM), agents + (node.kind == kinds.AGENT))
-    return own
+        inside, agents, name = below.get(id(node.parent), (False, 0, ""))
+        places.append((inside, agents))
+        if node.kind == kinds.AGENT and (node.facts.name != name or not name):
+            agents, name = agents + 1, node.facts.name
+        below[id(node)] = (inside or node.kind in (kinds.TOOL, kinds.LLM), agents, name)
+    return places

@@ -69,8 +69,10 @@ def group_trace(trace: TraceTree) -> GroupedTrace:
 
 
 def _is_announced(node: SpanNode) -> bool:
-    """Whether a trace is only announced: the Agents SDK sends it before anything ran in it, without time and
-    children."""
+    """Whether a trace is no turn yet: the Agents SDK announces it before anything ran in it, without time and children;
+    others report that an agent was made."""
+    if node.facts.sender_kind == "create_agent":
+        return not node.children
     return not node.span.start_ns and not node.children and not node.facts.reports_failures
 
 

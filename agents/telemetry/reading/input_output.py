@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
-from agents.record.schemas.content import CompletionMessage, UserMessage
+from agents.record.schemas.content import CompletionMessage, UserMessage, text_of
 from agents.telemetry.reading.calls import completion, user_message
 from agents.telemetry.reading.coerce import json_of, sequence, text_or_json
 from agents.telemetry.reading.details import result_text
@@ -16,6 +17,11 @@ from agents.telemetry.reading.sanitize import clean_json
 from agents.telemetry.reading.tree import SpanNode
 
 MAX_TOOLS = 256
+_DUMP_CHARS = 4_000
+_REPR = re.compile(
+    r"^[A-Z]\w*\(\w+=|[\[{:] ?\"?[A-Z]\w*\(\w+=|<[\w.]+ object at 0x[0-9a-f]+>|<class '[\w.]+'>|\"<\w+\("
+)
+"""Finds what only Python writes."""
 _INPUT_NAMES = (
     "task",
     "input",
@@ -33,17 +39,19 @@ _OUTPUT_NAMES = ("output", "answer", "result", "response", "final_output", "fina
 
 
 def input_of(top: SpanNode | None, models: Sequence[SpanNode]) -> tuple[UserMessage, ...]:
-    """Return the user's last messages: from the turn's own span, else from its first model's, in whatever shape."""
+    """Return the user's last messages: from the turn's own span, else from its first model's, in whatever shape. A dump
+    of a program's objects counts only where there is nothing else."""
+    own: tuple[UserMessage, ...] = ()
     if top is not None:
-        messages = _last_user_messages(top.facts.input_messages.messages(), last=False) or _user_messages_in(
-            top.facts.input
-        )
-        if messages:
-            return messages
+        own = _last_user_messages(top.facts.input_messages.messages(), last=False) or _user_messages_in(top.facts.input)
+        if own and not is_dump(text_of(own[-1].content)):
+            return own
     for model in models[:1]:
         messages = _last_user_messages(model.facts.input_messages.messages(), last=True)
         if messages:
             return messages
+    if own:
+        return own
     raw_input = None if top is None else top.facts.input
     return (user_message([_as_text(raw_input)]),) if raw_input not in (None, "", HIDDEN) and _as_text(raw_input) else ()
 
@@ -91,11 +99,11 @@ def _as_text(value: Any) -> str:
 
 def output_of(top: SpanNode | None, models: Sequence[SpanNode], tools: Sequence[SpanNode]) -> CompletionMessage | None:
     """Return the answer: of the turn's own span, else the last model's text, else the result of a tool
-    ``final_answer``. ``models`` and ``tools`` are those of the turn's own agents, in order."""
-    if top is not None:
-        message = _own_answer(top.facts)
-        if message is not None:
-            return message
+    ``final_answer``; a dump of a program's objects only where there is nothing else. ``models`` and ``tools`` are those
+    of the turn's own agents, in order."""
+    own = None if top is None else _own_answer(top.facts)
+    if own is not None and not is_dump(text_of(own.content)):
+        return own
     for model in reversed(models):
         answer, _, _ = completion(model.facts.output_messages.messages(), model.facts.finish)
         if answer.content:
@@ -103,7 +111,13 @@ def output_of(top: SpanNode | None, models: Sequence[SpanNode], tools: Sequence[
     for tool in reversed(tools):
         if tool.facts.tool == "final_answer" and (text := result_text(tool.facts.result)):
             return CompletionMessage.model_construct(content=text)
-    return None
+    return own
+
+
+def is_dump(text: str) -> bool:
+    """Tell whether a text is a dump of a Python program's objects, which nobody said: ``ChatMessage(role=…)``,
+    ``<Context object at 0x7f…>``, ``<class 'str'>``."""
+    return _REPR.search(text[:_DUMP_CHARS]) is not None
 
 
 def _without_calls(answer: CompletionMessage) -> CompletionMessage:

@@ -156,6 +156,7 @@ def _add_message(value: dict[str, Any], role: HistoryRole, messages: list[Histor
         for part in content[:MAX_ITEMS] if isinstance(content, list) else [content]:
             add_part(part, message, messages)
     _add_calls(value, message)
+    _drop_repeated_calls(message)
     _add_ending(value, message)
     if len(messages) > position + 1 and not (message.items or message.calls or message.reasoning):
         del messages[position]  # only answers of tools were in it
@@ -202,6 +203,18 @@ def _add_calls(value: dict[str, Any], message: HistoryMessage) -> None:
         request = _call(call)
         if request is not None and all(request.id != existing.id or not request.id for existing in message.calls):
             message.calls.append(request)
+
+
+def _drop_repeated_calls(message: HistoryMessage) -> None:
+    """Remove texts that are JSON of a call that the message has: OpenLLMetry writes Anthropic's blocks so."""
+    if message.calls:
+        ids = {call.id for call in message.calls if call.id}
+        message.items = [item for item in message.items if not (isinstance(item, str) and _is_call_of(item, ids))]
+
+
+def _is_call_of(item: str, ids: set[str]) -> bool:
+    block = json_of(item) if item.startswith("{") and '"tool_use"' in item else None
+    return isinstance(block, dict) and block.get("type") == "tool_use" and block.get("id") in ids
 
 
 def _call(value: Any) -> RequestedCall | None:

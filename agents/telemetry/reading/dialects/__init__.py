@@ -39,6 +39,7 @@ of its module: what to look for, and traps.
 from __future__ import annotations
 
 from agents.telemetry.reading.dialects import (
+    ag2,
     claude_code,
     codex,
     gemini_cli,
@@ -68,6 +69,7 @@ READERS = tuple(
         gemini_cli,
         langsmith,
         vercel,
+        ag2,
         genai,
         mlflow,
         traceloop,

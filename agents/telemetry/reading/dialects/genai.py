@@ -15,6 +15,7 @@ from typing import Any
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.coerce import count, json_of, sequence, text
 from agents.telemetry.reading.dialects import genai_events, source
+from agents.telemetry.reading.dialects.langchain import read_tool_message, tool_inputs, tool_output
 from agents.telemetry.reading.dialects.openai_agents import reports_failures
 from agents.telemetry.reading.dialects.reader import EVERY, But, Dialect
 from agents.telemetry.reading.dialects.source import Values
@@ -99,8 +100,8 @@ DIALECT = Dialect(
         kinds.TOOL: {
             "tool": "gen_ai.tool.name",
             "call_id": ("gen_ai.tool.call.id", "gen_ai.tool.call_id"),
-            "arguments": ("gen_ai.tool.call.arguments", "gen_ai.tool.arguments"),
-            "result": "gen_ai.tool.call.result",
+            "arguments": source.converted(tool_inputs, "gen_ai.tool.call.arguments", "gen_ai.tool.arguments"),
+            "result": source.converted(tool_output, "gen_ai.tool.call.result"),
             "label": _label,
         },
         kinds.RETRIEVER: {
@@ -143,5 +144,5 @@ DIALECT = Dialect(
             "tools": "gen_ai.tool.definitions",
         },
     },
-    finish={EVERY: genai_events.add_events},
+    finish={EVERY: genai_events.add_events, kinds.TOOL: read_tool_message},
 )

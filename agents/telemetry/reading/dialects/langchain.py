@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.telemetry.reading.coerce import mapping
+from agents.telemetry.reading.coerce import json_of, mapping
 from agents.telemetry.reading.dialects.source import Values
 from agents.telemetry.reading.facts import SpanFacts
 from agents.telemetry.reading.failures import error_of
@@ -30,6 +30,22 @@ def read_tool_message(facts: SpanFacts, _values: Values, _span: Span) -> None:
         facts.result = answers[0].text
         if _has_failed(mapping(result)):
             facts.error = error_of(answers[0].text)
+
+
+def tool_inputs(value: Any) -> Any:
+    """Return the arguments in what LangChain's callbacks are given of a tool, anything else as it is: ``{"input_str": a
+    Python repr of them, "inputs": them, "tags": …}``."""
+    given = json_of(value) if isinstance(value, str) and '"input_str"' in value else value
+    if isinstance(given, dict) and "input_str" in given:
+        return given.get("inputs") or given["input_str"]
+    return value
+
+
+def tool_output(value: Any) -> Any:
+    """Return the result in what LangChain's callbacks are given of a tool, ``{"output": …, "kwargs": …}``, anything
+    else as it is."""
+    output = json_of(value) if isinstance(value, str) and '"output"' in value else value
+    return output["output"] if isinstance(output, dict) and output.keys() == {"output", "kwargs"} else value
 
 
 def _has_failed(message: dict[str, Any]) -> bool:

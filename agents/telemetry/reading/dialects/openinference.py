@@ -15,7 +15,7 @@ from typing import Any
 
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.coerce import json_of, mapping, text
-from agents.telemetry.reading.dialects import source
+from agents.telemetry.reading.dialects import llama_index, source
 from agents.telemetry.reading.dialects.langchain import read_tool_message
 from agents.telemetry.reading.dialects.openai_agents import reports_failures
 from agents.telemetry.reading.dialects.reader import EVERY, But, Dialect
@@ -36,6 +36,8 @@ _INPUT, _OUTPUT = "llm.input_messages.", "llm.output_messages."
 def _kind(sender_kind: str, span: Span) -> str:
     if sender_kind == "TOOL" and span.name.startswith("handoff to ") and "openai_agents" in span.scope:
         return kinds.HANDOFF
+    if sender_kind == "LLM" and llama_index.prepares_call(span):
+        return kinds.CHAIN
     return kinds.kind_of(sender_kind)
 
 
@@ -167,7 +169,7 @@ DIALECT = Dialect(
             "tool": ("tool.name", source.span_name),
             "call_id": ("tool.id", "tool_call.id"),
             "arguments": source.converted(_arguments, "input.value"),
-            "result": "output.value",
+            "result": source.converted(llama_index.tool_result, "output.value"),
         },
         _RETRIEVERS: {"query": ("reranker.query", "input.value"), "documents": _documents},
         But(kinds.TOOL, *_RETRIEVERS): {

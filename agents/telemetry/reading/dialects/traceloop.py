@@ -15,7 +15,7 @@ from typing import Any
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.coerce import first_text, json_of, text
 from agents.telemetry.reading.dialects import source
-from agents.telemetry.reading.dialects.langchain import read_tool_message
+from agents.telemetry.reading.dialects.langchain import read_tool_message, tool_inputs
 from agents.telemetry.reading.dialects.langfuse import arguments_of
 from agents.telemetry.reading.dialects.reader import EVERY, But, Dialect
 from agents.telemetry.reading.dialects.source import Values
@@ -34,12 +34,6 @@ def _kind(sender_kind: str, span: Span) -> str:
     if text(span.attributes.get("traceloop.span.kind")):
         return kinds.kind_of(sender_kind)
     return _REQUESTS.get(sender_kind, kinds.LLM)
-
-
-def _arguments(value: Any) -> Any:
-    """Return the arguments of a decorated function, or of LangChain's tool."""
-    inputs = arguments_of(value)
-    return inputs.get("inputs") or inputs["input_str"] if isinstance(inputs, dict) and "input_str" in inputs else inputs
 
 
 def _result(value: Any) -> Any:
@@ -77,7 +71,7 @@ DIALECT = Dialect(
         },
         kinds.TOOL: {
             "tool": "traceloop.entity.name",
-            "arguments": source.converted(_arguments, _INPUT),
+            "arguments": source.converted(lambda value: tool_inputs(arguments_of(value)), _INPUT),
             "result": source.converted(_result, _OUTPUT),
         },
         But(kinds.TOOL): {"input": _INPUT, "output": _OUTPUT},
