@@ -50,6 +50,19 @@ def input_marks(node: SpanNode) -> set[str]:
     return set()
 
 
+def answered_marks(node: SpanNode) -> set[str]:
+    """Return the marks of the calls that this call's history answers at its end; none where they have no ids."""
+    if node.kind == kinds.TOOL:
+        return input_marks(node)
+    marks: set[str] = set()
+    for message in reversed(node.facts.input_messages.messages()):
+        if message.role != "tool":
+            break
+        if message.answered_call:
+            marks.add(_mark("c", message.answered_call))
+    return marks
+
+
 def is_continuation(node: SpanNode) -> bool:
     """Whether this call continues a turn: its last message is a tool's result, or it is a tool."""
     if node.kind == kinds.TOOL:

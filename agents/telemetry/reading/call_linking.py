@@ -2,16 +2,19 @@
 
 A tool's span that names its call is linked by it. Others (the Agents SDK, MLflow, Langfuse) take the next unused call
 of the same name that was asked for before they began. Where a sender reports no runs of a tool at all (bare loops
-around a model), they are inferred from its messages: a call in one answer, its result in a later history.
+around a model), they are inferred from its messages: a call in one answer, its result in a later history. A call
+without an id (Google's) is recognized there by its name and arguments.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+import json
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agents.telemetry.reading import kinds
+from agents.telemetry.reading.calls import arguments_of
 from agents.telemetry.reading.facts import HistoryMessage, RequestedCall
 from agents.telemetry.reading.tree import SpanNode
 
@@ -21,11 +24,13 @@ HANDOFF_PREFIX = "transfer_to_"
 
 @dataclass(slots=True)
 class InferredToolRun:
-    """A tool run that only messages show; ``model_node`` is the model's span that asked for it."""
+    """A tool run that only messages show; ``model_node`` is the model's span that asked for it, ``place`` the run's own
+    name where the call has no id."""
 
     call: RequestedCall
     answer: HistoryMessage | None
     model_node: SpanNode
+    place: str
 
 
 @dataclass(slots=True)
@@ -81,16 +86,53 @@ def _link_by_name(
 
 
 def _inferred_runs(open_calls: list[tuple[RequestedCall, SpanNode]], models: list[SpanNode]) -> list[InferredToolRun]:
-    """Return the runs whose result is in a later history."""
-    answers: dict[str, HistoryMessage] = {}
-    for model in models:
-        for message in model.facts.input_messages.messages():
-            if message.role == "tool" and message.answered_call:
-                answers.setdefault(message.answered_call, message)
-    seen: set[str] = set()
+    """Return the runs whose result is in a later history. Of calls that only their arguments tell apart, the last
+    results are the turn's: those before are of earlier turns."""
+    answers = _answers(models)
+    keys = [call.id if call.id in answers else _shape(call) for call, _ in open_calls]
+    repeated = Counter(keys)
+    position: Counter[str] = Counter()
     runs: list[InferredToolRun] = []
-    for call, model in open_calls:
-        if call.id in answers and call.id not in seen and not call.name.startswith(HANDOFF_PREFIX):
-            seen.add(call.id)
-            runs.append(InferredToolRun(call, answers[call.id], model))
+    for key, (call, model) in zip(keys, open_calls, strict=True):
+        results = answers.get(key, [])
+        index = max(0, len(results) - repeated[key]) + position[key]
+        position[key] += 1
+        if index < len(results) and not call.name.startswith(HANDOFF_PREFIX):
+            call.id = call.id or results[index].answered_call
+            runs.append(InferredToolRun(call, results[index], model, f"{model.span.id}:{len(runs)}"))
     return runs
+
+
+def _answers(models: list[SpanNode]) -> dict[str, list[HistoryMessage]]:
+    """Return the results in the models' histories; of each key those of the history that has the most."""
+    answers: dict[str, list[HistoryMessage]] = {}
+    for model in models:
+        of_history: dict[str, list[HistoryMessage]] = {}
+        for key, answer in _answers_in(model.facts.input_messages.messages()):
+            of_history.setdefault(key, []).append(answer)
+        for key, results in of_history.items():
+            if len(results) > len(answers.get(key, ())):
+                answers[key] = results
+    return answers
+
+
+def _answers_in(messages: list[HistoryMessage]) -> Iterator[tuple[str, HistoryMessage]]:
+    """Yield the results of tools in a history, by the ids of their calls and by their names and arguments. A result
+    that names no call is that of the next open one."""
+    open_calls: deque[RequestedCall] = deque()
+    for message in messages:
+        if message.role == "assistant" and message.calls:
+            open_calls = deque(message.calls)
+        elif message.role == "tool":
+            named = next((call for call in open_calls if call.id and call.id == message.answered_call), None)
+            call = named or (open_calls[0] if open_calls and not message.answered_call else None)
+            if message.answered_call:
+                yield message.answered_call, message
+            if call is not None:
+                open_calls.remove(call)
+                yield _shape(call), message
+
+
+def _shape(call: RequestedCall) -> str:
+    """Return the name and the arguments of a call as text that no id can be."""
+    return f"{call.name}({json.dumps(arguments_of(call.arguments), sort_keys=True, default=str)})"

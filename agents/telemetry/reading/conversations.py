@@ -10,7 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agents.telemetry.reading.call_history import ends_with_user, input_marks, is_continuation, output_marks
+from agents.telemetry.reading.call_history import (
+    answered_marks,
+    ends_with_user,
+    input_marks,
+    is_continuation,
+    output_marks,
+)
 from agents.telemetry.reading.coerce import text
 from agents.telemetry.reading.groups import TurnGroup
 from agents.telemetry.reading.span_metadata import session_of, session_of_resource
@@ -117,6 +123,12 @@ class _TurnChain:
             return None if is_new_question else current
         if not is_continuation(node):
             return None
+        answered = answered_marks(node)
+        if not answered:
+            return self.groups[-1] if self.groups else None  # without ids: what came last
+        asked_for = [self.by_mark[mark] for mark in answered if mark in self.by_mark]
+        if asked_for:
+            return max(asked_for, key=lambda group: group.roots[0].key)
         matches = [self.by_mark[mark] for mark in input_marks(node) if mark in self.by_mark]
         if matches:
             return max(matches, key=lambda group: group.roots[0].key)

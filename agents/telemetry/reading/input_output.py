@@ -19,7 +19,8 @@ from agents.telemetry.reading.tree import SpanNode
 MAX_TOOLS = 256
 _DUMP_CHARS = 4_000
 _REPR = re.compile(
-    r"^[A-Z]\w*\(\w+=|[\[{:] ?\"?[A-Z]\w*\(\w+=|<[\w.]+ object at 0x[0-9a-f]+>|<class '[\w.]+'>|\"<\w+\("
+    r"^[A-Z]\w*\(\w+=|[\[{:] ?\"?[A-Z]\w*\(\w+=|\"<\w+\("
+    r"|<[\w.]+ object at 0x[0-9a-f]+>|<class '[\w.]+'>|^id='[^']{1,64}' source='"
 )
 """Finds what only Python writes."""
 _INPUT_NAMES = (
@@ -35,7 +36,18 @@ _INPUT_NAMES = (
     "content",
     "q",
 )
-_OUTPUT_NAMES = ("output", "answer", "result", "response", "final_output", "final_answer", "content", "text", "message")
+_OUTPUT_NAMES = (
+    "output",
+    "answer",
+    "result",
+    "response",
+    "final_output",
+    "final_answer",
+    "content",
+    "text",
+    "message",
+    "raw",
+)
 
 
 def input_of(top: SpanNode | None, models: Sequence[SpanNode]) -> tuple[UserMessage, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agents.record.schemas.content import text_of
+from agents.record.schemas.events import ToolDetail
 from agents.telemetry.reading.records import ExternalTurn
 from agents.telemetry.reading.spans import Span, SpanEvent
 from agents.telemetry.reading.turns import build_turns
@@ -192,3 +193,42 @@ def test_langfuse_counts_each_kind_of_token_apart(sent: dict[str, Any], counted:
     usage = only_turn(span("call", attributes=attributes)).steps[0].usage
     assert usage is not None
     assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.reasoning_tokens) == counted
+
+
+# --------------------------------------------------------------------------------------- calls without ids (Google's)
+
+
+def google(id_: str, *messages: dict[str, Any], answer: str = "", asks: bool = False, at: float) -> Span:
+    calls = (("", "look", {"city": "Paris"}),) if asks else ()
+    return model(id_, *messages, answer=answer, calls=calls, at=at, trace=id_, attributes={"session.id": "s-1"})
+
+
+ASKED = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"function": {"name": "look", "arguments": '{"city": "Paris"}'}}],
+}
+
+
+def looked(result: str) -> dict[str, Any]:
+    return {"role": "tool", "content": result}
+
+
+def test_a_call_without_an_id_belongs_to_the_turn_that_asked_for_it() -> None:
+    first = [user("How warm?"), ASKED, looked("18"), {"role": "assistant", "content": "It is 18 degrees."}]
+    second = [*first, user("And now?")]
+    turns = build_turns(
+        [
+            google("a", user("How warm?"), asks=True, at=0),
+            google("b", *first[:3], answer="It is 18 degrees.", at=1),
+            google("c", *second, asks=True, at=60),
+            google("d", *second, ASKED, looked("19"), asks=True, at=61),
+            google("e", *second, ASKED, looked("19"), ASKED, looked("20"), answer="It rises.", at=62),
+        ]
+    )
+    results = [
+        [step.detail.tool_responses[0].content for step in turn.steps if isinstance(step.detail, ToolDetail)]
+        for turn in turns
+    ]
+    assert results == [["18"], ["19", "20"]]
+    assert [len({step.id for step in turn.steps}) for turn in turns] == [3, 5]

@@ -131,7 +131,7 @@ DIALECT = Dialect(
                     "gen_ai.usage.cache_write_input_tokens",
                 ),
             ),
-            "cost_nano": ("operation.cost", "gen_ai.usage.cost"),
+            "cost_nano": ("operation.cost", "gen_ai.usage.cost", "gen_ai.cost.total_cost"),
             "ttft_us": (source.seconds("gen_ai.response.time_to_first_chunk"), "gen_ai.server.time_to_first_token"),
             "input_messages": (
                 "gen_ai.input.messages",

@@ -15,7 +15,7 @@ from typing import Any
 
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.coerce import json_of, mapping, text
-from agents.telemetry.reading.dialects import llama_index, source
+from agents.telemetry.reading.dialects import crewai, llama_index, source
 from agents.telemetry.reading.dialects.langchain import read_tool_message
 from agents.telemetry.reading.dialects.openai_agents import reports_failures
 from agents.telemetry.reading.dialects.reader import EVERY, But, Dialect
@@ -46,6 +46,12 @@ def _graph_agent(metadata: Any) -> str:
     if isinstance(metadata, str) and "lc_agent_name" in metadata:
         return text(mapping(metadata).get("lc_agent_name"))
     return ""
+
+
+def _node_name(values: Values, span: Span) -> str:
+    """Return the name of an agent whose span is called after it and one of its methods (CrewAI, AutoGen)."""
+    node = text(values.get("graph.node.id"))
+    return node if node and span.name.startswith(f"{node}.") else ""
 
 
 def _visible(span: Span) -> Values:
@@ -146,12 +152,12 @@ DIALECT = Dialect(
     facts={
         EVERY: {
             "agent": ("agent.name", source.converted(_graph_agent, "metadata")),
-            "input": "input.value",
+            "input": ("input.value", source.converted(crewai.question, "crew_tasks")),
             "output": "output.value",
             "advice": _advice,
             "reports_failures": reports_failures,
         },
-        kinds.AGENT: {"name": "agent.name"},
+        kinds.AGENT: {"name": ("agent.name", _node_name)},
         (kinds.LLM, kinds.EMBEDDING, kinds.AGENT): {
             "model": ("llm.response.model_name", "llm.model_name", "llm.request.model_name", "embedding.model_name"),
             "provider": ("llm.provider", "llm.system"),
