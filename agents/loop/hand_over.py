@@ -29,8 +29,9 @@ def check(providers: Providers, actor: Actor, agent: AgentRecord) -> None:
 
 def hand_over(providers: Providers, actor: Actor, run: Run, handing: Handing, agent: AgentRecord) -> Run:
     """Return the run as an agent goes on with it, and store that it does. Blocking. Raises AgentsError."""
-    new = _as_agent(providers, actor, run, agent.config)
-    hand_overs.add(run.turn, handing, NextAgent(agent.key, agent.revision))
+    to = NextAgent(agent.key, agent.revision)
+    new = _as_agent(providers, actor, run, to, agent.config)
+    hand_overs.add(run.turn, handing, to)
     return new
 
 
@@ -44,10 +45,10 @@ def continued(providers: Providers, actor: Actor, run: Run, next_step: int) -> R
         config = agents.revision_config(actor, to.agent, to.revision, "run")
     except NotFound:
         return run  # the agent is gone: the one that the turn began with answers
-    return _as_agent(providers, actor, run, config)
+    return _as_agent(providers, actor, run, to, config)
 
 
-def _as_agent(providers: Providers, actor: Actor, run: Run, config: AgentConfig) -> Run:
+def _as_agent(providers: Providers, actor: Actor, run: Run, to: NextAgent, config: AgentConfig) -> Run:
     changes = ForkSettings.model_validate_json(forks.settings_of(run.turn)).changed_values
     config = config.model_copy(update=changes)
     if not hand_overs.has_client(run.turn):
@@ -56,6 +57,7 @@ def _as_agent(providers: Providers, actor: Actor, run: Run, config: AgentConfig)
     taken = {*own.server_tools, *(tool.name for tool in own.client_tools)}
     return replace(
         run,
+        agent=to.agent,
         model=own.model,
         inference_model=own.inference_model,
         inference=own.inference,

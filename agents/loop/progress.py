@@ -220,6 +220,7 @@ class RunProgress(RunMessages):
                 server_side=not waits,
                 status="awaiting_input" if waits else "in_progress",
                 detail=tool_detail(self.run, call, needs_approval=waits, approved_in=approved_in) if call else None,
+                agent=self.run.agent,
             )
         self._number, self._last_round = event.number + 1, event.round
         if not waits:

@@ -108,7 +108,8 @@ class Run:
     ``stored_events`` of its response; ``typed_texts`` are what its open inference had typed, by (step, channel), and
     ``typed_parts`` in how many parts. What the client sends while the run is steerable (``is_steerable``) begins the
     turn's next response; else it joins this one. ``resumes`` says whether the turn goes on when its process is lost;
-    None leaves it to the server. ``trace`` is the position in a trace of the request that began the turn."""
+    None leaves it to the server. ``trace`` is the position in a trace of the request that began the turn. ``agent`` is
+    the agent that the turn was handed over to, None while it is with its own."""
 
     turn: int
     session: int
@@ -152,6 +153,7 @@ class Run:
     typed_texts: Mapping[tuple[int, str], str] = field(default_factory=dict)
     typed_parts: int = 0
     trace: TraceContext | None = field(default_factory=tracing.current.get)
+    agent: int | None = None
     clock: Callable[[], int] = ids.now_us
     new_key: Callable[[], int] = ids.new_key
 

@@ -20,7 +20,8 @@ from agents.record.models.choices import RESPONSE_STATUSES, Api, StepType
 class RecordField(QueryField):
     """A field with where it is stored. ``columns`` names, by level of rows, the column that holds it, with ``+``
     between those of which it is the sum; a level with a column that is none of ``levels`` repeats a value of a
-    wider level. A field without a column has a condition of its own in `agents.logs.store.levels`.
+    wider level, or has one instead of that. A field without a column has a condition of its own in
+    `agents.logs.store.levels`.
 
     ``facet``: the values are counted. ``counted`` names the column for that where it is another one.
     ``presence`` is another name of the field behind ``has:``."""
@@ -65,7 +66,7 @@ _IDENTITY = (
     RecordField("id", "id", at(_EVERY_LEVEL), "the id of the row itself", "01a2b3c4-…", "with id {}",
         columns=_on(_EVERY_LEVEL, "id")),
     RecordField("agent", "choice", at("agent"), "name or id of the agent", "support", "of agent {}",
-        columns=_on("session turn", "agent_id"), facet=True),
+        columns=_on("session turn step", "agent_id"), facet=True, counted={"step": "agent"}),
     RecordField("session", "choice", at("session"), "name or id of the session", "demo", "in session {}"),
     RecordField("turn", "id", at("turn"), "the id of the turn", "01a2b3c4-…", "of turn {}", columns=_on("turn", "id")),
     RecordField("caller", "id", at("turn"), "the turn that called it, as a sub-agent", "01a2b3c4-…",

@@ -61,9 +61,10 @@ class Happened(Counted):
 class StepRecord(Happened, Judged):
     """``tool`` is empty for all but tool executions, ``server_side`` None. ``args`` and ``result`` are the
     decoded JSON of a tool's call and answer. ``said``, ``args_text``, ``result_text`` and ``problem`` are
-    together all that can be found in the step."""
+    together all that can be found in the step. ``agent`` is the id of the agent that did it, empty for its turn's."""
 
     type: str
+    agent: str = ""
     kind: str = ""
     tool: str = ""
     server_side: bool | None = None
@@ -167,14 +168,15 @@ Record = AgentRecord | SessionRecord | TurnRecord | ResponseRecord | StepRecord
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A record with those it is in: of a step its turn, session and agent, and, where that is known, the
-    response it was made in."""
+    """A record with those it is in: of a step its turn, session and their agent, and, where that is known, the
+    response it was made in. ``agents`` are all there are, by their ids."""
 
     agent: AgentRecord | None = None
     session: SessionRecord | None = None
     turn: TurnRecord | None = None
     response: ResponseRecord | None = None
     step: StepRecord | None = None
+    agents: Mapping[str, AgentRecord] = field(default_factory=dict)
 
     @property
     def level(self) -> Level:
@@ -195,8 +197,10 @@ class Row:
     def _above(self, level: Level) -> list[Row]:
         if level == "response" and self.response is None:
             return self._leg()
+        if level == "agent" and self.step and self.step.agent:
+            return [Row(agent=self.agents[self.step.agent], agents=self.agents)]
         kept = {name: getattr(self, name) for name in LEVELS[: LEVELS.index(level) + 1]}
-        return [Row(**kept)] if kept[level] is not None else []
+        return [Row(**kept, agents=self.agents)] if kept[level] is not None else []
 
     def _leg(self) -> list[Row]:
         """The response a step was made in, found in its turn."""
@@ -206,6 +210,8 @@ class Row:
     def _below(self, level: Level) -> list[Row]:
         """The rows next below, on the way to a level: the steps of a turn are reached past its responses."""
         match self.record:
+            case AgentRecord() if level == "step" and self.agents:
+                return self._steps_of_agent()
             case AgentRecord(sessions=sessions):
                 return [replace(self, session=session) for session in sessions]
             case SessionRecord(turns=turns):
@@ -216,3 +222,9 @@ class Row:
                 return [replace(self, step=step) for step in steps]
             case _:
                 return []
+
+    def _steps_of_agent(self) -> list[Row]:
+        """What an agent did in its own turns and in those of others."""
+        sessions = [replace(self, agent=agent, session=one) for agent in self.agents.values() for one in agent.sessions]
+        steps = [step for one in sorted(sessions, key=lambda row: row.record.id) for step in one.at("step")]
+        return [step for step in steps if step.at("agent")[0].agent == self.agent]

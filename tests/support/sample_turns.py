@@ -22,6 +22,7 @@ from agents.record.schemas.content import ImageData, ImageItem, TextItem, UserMe
 from agents.record.schemas.events import OtherDetail, StepEnded, StepStarted
 from agents.record.store import agent_calls, recorder, tags
 from agents.record.store.agent_calls import NewCall
+from agents.record.store.agents import AgentRecord
 from agents.record.store.targets import RecordTarget
 from agents.safety.providers.scripted import PhraseShield
 from tests.conftest import Clock
@@ -80,7 +81,8 @@ def sample(admin: Actor, clock: Clock) -> list[Recorded]:
         clock.pass_s(1800)
     for said in ("gold", "plain"):
         make_response(admin, "say Gladly.", said=said, clock=clock)
-    hand_over(made[11], clock)
+    hand_over(made[11], other, clock)
+    Step.objects.unscoped("test").filter(turn_id=made[10].turn, number__lt=2).update(agent_id=support.key)
     Turn.objects.unscoped("test").filter(pk=made[12].turn).update(doubt_at=to_datetime(clock.now_us))
     Turn.objects.unscoped("test").filter(pk=made[0].turn).update(waited_us=2_000_000)
     answered = Step.objects.unscoped("test").filter(turn_id=made[0].turn, number=0)
@@ -100,12 +102,19 @@ def call(caller: Recorded, called: Recorded) -> None:
     Turn.objects.unscoped("test").filter(pk=caller.turn).update(status=TurnStatus.COMPLETED)
 
 
-def hand_over(running: Recorded, clock: Clock) -> None:
-    """A step of a kind that only others report."""
+def hand_over(running: Recorded, to: AgentRecord, clock: Clock) -> None:
+    """A step of a kind that only others report, of another agent."""
     row = Turn.objects.unscoped("test").get(pk=running.turn)
     key, detail = ids.new_key(), OtherDetail(kind="handoff", data={"to": "warehouse"})
     started = StepStarted(
-        seq=row.next_seq, at=clock.now_us, step=key, number=row.step_count, round=1, step_type="other", name="handoff"
+        seq=row.next_seq,
+        at=clock.now_us,
+        step=key,
+        number=row.step_count,
+        round=1,
+        step_type="other",
+        name="handoff",
+        agent=to.key,
     )
     ended = StepEnded(
         seq=row.next_seq + 1,

@@ -89,7 +89,8 @@ class StepRow(WireOutput):
     """A step in a list of its own: ``input_preview`` begins what it was given (a tool's arguments, what
     was searched), ``output_preview`` what came of it, or why it failed. ``duration_ms`` is without
     ``waited_ms``, and null for a call that did nothing but wait for a person or the client. ``answered_by`` is the user
-    or API key that answered a call, approved or refused it, or decided about it."""
+    or API key that answered a call, approved or refused it, or decided about it. ``agent_id`` and ``agent_name`` are
+    the agent that did it, in a turn that may be another's; the name is empty once that agent is deleted."""
 
     id: StepKey
     number: int

@@ -211,7 +211,8 @@ class Step(models.Model):
     """One thing done in a turn. NARROW. ``name`` is the tool, the model, or the touchpoint. ``duration_us`` is without
     ``waited_us``, the time that it waited for a person or the client; a step that did nothing else has none.
     ``answered_by`` is the user or API key that answered a call, approved or refused it, or decided what became of
-    it."""
+    it. ``agent`` is the one that did it, null for that of its turn; the key stays when that agent is deleted: the step
+    does not become one of the turn's agent then."""
 
     id = KeyField()
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="steps", db_index=False)
@@ -250,6 +251,15 @@ class Step(models.Model):
     price = models.ForeignKey(Price, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     foreign_id = ShortText(max_length=255, null=True, blank=True)  # NULLs are distinct
     answered_by = _term()
+    agent = models.ForeignKey(
+        Agent,
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+    )
 
     search_table = "agents_step_search"
 
@@ -271,6 +281,8 @@ class Step(models.Model):
             models.Index(fields=["error_message", "id"], name="step_message", condition=Q(error_message__isnull=False)),
             # steps that somebody answered, rare among many
             models.Index(fields=["answered_by", "id"], name="step_answered", condition=Q(answered_by__isnull=False)),
+            # what an agent did in turns of others
+            models.Index(fields=["agent", "id"], name="step_agent", condition=Q(agent__isnull=False)),
         ]
 
     def __str__(self) -> str:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter
 
-from agents.base.schemas.wire import StepKey, Timestamp, WireOutput
+from agents.base.schemas.wire import AgentKey, StepKey, Timestamp, WireOutput
 from agents.record.schemas.content import (
     CompletionMessage,
     Content,
@@ -197,7 +197,8 @@ class TurnTakenOver(_Event):
 
 class StepStarted(_Event):
     """A step begins. ``round`` numbers the iterations of the loop from 0; ``name`` is the tool,
-    the model or the touchpoint; ``detail`` is there when something is known already (the call)."""
+    the model or the touchpoint; ``detail`` is there when something is known already (the call). ``agent`` is the agent
+    that the turn was handed over to before, if it was."""
 
     type: Literal["step.started"] = "step.started"
     step: StepKey
@@ -208,6 +209,7 @@ class StepStarted(_Event):
     server_side: bool = True
     status: Literal["in_progress", "awaiting_input"] = "in_progress"
     detail: ToolDetail | None = None
+    agent: AgentKey | None = None
 
 
 class StepInDoubt(_Event):

@@ -21,7 +21,8 @@ OUTCOME_COLUMNS = (
     "input_tokens output_tokens cached_tokens reasoning_tokens cost_nano price_id"
 )
 COLUMNS = (
-    f"id turn_id number parent_id round type tool_id model_id name server_side started_at {OUTCOME_COLUMNS} foreign_id"
+    f"id turn_id number parent_id round type tool_id model_id name server_side started_at {OUTCOME_COLUMNS} foreign_id "
+    "agent_id"
 )
 DETAIL_COLUMNS = "step_id encoding body error"
 TYPES = {choice.label: choice.value for choice in StepType}
@@ -60,7 +61,8 @@ class StepOutcome(msgspec.Struct, frozen=True):
 
 class StepDraft(msgspec.Struct, frozen=True):
     """A step that is to be stored. ``type`` and ``status`` are labels of `StepType` and `StepStatus`; ``outcome`` is
-    None while the step goes on. ``parent`` is the key of the step it lies in, ``foreign_id`` a sender's id."""
+    None while the step goes on. ``parent`` is the key of the step it lies in, ``foreign_id`` a sender's id. ``agent``
+    is the agent that does it, None for that of its turn."""
 
     key: int
     turn: int
@@ -75,6 +77,7 @@ class StepDraft(msgspec.Struct, frozen=True):
     outcome: StepOutcome | None = None
     parent: int | None = None
     foreign_id: str | None = None
+    agent: int | None = None
 
 
 def step_row(draft: StepDraft) -> tuple[Any, ...]:
@@ -94,6 +97,7 @@ def step_row(draft: StepDraft) -> tuple[Any, ...]:
         draft.started_us,
         *outcome,
         draft.foreign_id,
+        draft.agent,
     )
 
 

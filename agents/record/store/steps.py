@@ -89,4 +89,5 @@ def _draft(turn: int, event: StepStarted, outcome: StepOutcome | None) -> StepDr
         server_side=event.server_side,
         status=event.status,
         outcome=outcome,
+        agent=event.agent,
     )

@@ -170,6 +170,7 @@ class Many:
         return Step(
             turn_id=turn,
             number=number,
+            agent_id=self.chance.choice(self.agents).key if self.chance.random() < 0.2 else None,
             type=type_,
             tool_id=tool,
             model_id=self._term(TermKind.MODEL, "m1", "m2") if inference else None,

@@ -43,10 +43,11 @@ def rows(level: Level) -> dict[str, Row]:
     agents: dict[int | None, AgentRecord] = {
         row.pk: agent(row, of_agent.get(row.pk, [])) for row in Agent.objects.unscoped("test")
     }
+    by_id = {each.id: each for each in agents.values()}
     for row in Session.objects.unscoped("test"):
-        found += Row(agent=agents.get(row.agent_id), session=sessions[row.pk]).at(level)
+        found += Row(agent=agents.get(row.agent_id), session=sessions[row.pk], agents=by_id).at(level)
     if level == "agent":
-        found = [Row(agent=each) for each in agents.values() if each]
+        found = [Row(agent=each, agents=by_id) for each in agents.values() if each]
     return {getattr(row, level).id: row for row in found}
 
 
@@ -200,6 +201,7 @@ def step(row: Step) -> StepRecord:
     called = ToolDetail.model_validate_json(whole) if stored and row.get_type_display() == "tool_execution" else None
     return StepRecord(
         id=public("step", row.pk),
+        agent=public("agent", row.agent_id) if row.agent_id else "",
         **happened(row),
         started_us=to_us(row.started_at),
         ended_us=to_us(row.completed_at) if row.completed_at else None,

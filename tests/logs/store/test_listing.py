@@ -30,6 +30,9 @@ NESTED = [
     "session(turn(tag:vip)) way",
     "turn(session(turn(*ettl)))",
     "agent(session(turn(refund)))",
+    "agent(step(args.query:kettle))",
+    "step(agent:support)",
+    "agent:support kind:handoff OR step(agent(step(kettle)))",
     "count(step: kettle)=0 session(turn(refund))",
     "step(args.query:kettle) OR session(step(result.state:shipped))",
 ]

@@ -21,6 +21,7 @@ from agents.logs.schemas.numbers import GroupMeasure, Percentiles, Stats
 from agents.logs.store import numbers, segments
 from agents.logs.store.query import condition
 from agents.query.tree import Query
+from agents.record.models.agents import Agent
 from agents.record.models.choices import TurnStatus
 from agents.record.models.tags import TurnTag
 from agents.record.models.turns import Step, Turn
@@ -86,6 +87,8 @@ STEP_QUERIES = [
     "-tool:search",
     "type:inference duration:>1s",
     "agent:support type:tool",
+    "agent:support no(turn)(agent:support)",
+    "turn(step(agent:support tool:search))",
     "tag:vip status:completed",
     "-agent:support",
     "model:m1 OR tool:search",
@@ -168,6 +171,25 @@ def test_a_facet_counts_the_rows_that_have_each_value(many: Many) -> None:
         tools = {(step.turn_id, step.tool.value) for step in steps if step.tool}
         assert counts(found["tool"]) == Counter(tool for _, tool in tools)
         assert found["agent"].absent == sum(row.agent is None for row in rows)
+
+
+def test_steps_count_for_the_agent_that_did_them(many: Many) -> None:
+    for actor, query, rows in every(many.actors, ["", "type:inference", "agent:support"], "step"):
+        names = {row.pk: agent_of(row) for row in rows}
+        groups = numbers.groups(actor, query, ["agent"]).groups
+        own = {group.labels[0]: [row for row in rows if names[row.pk] == group.labels[0]] for group in groups}
+        assert [told(group.stats) for group in groups] == [expected(own[group.labels[0]]) for group in groups]
+        assert sum(map(len, own.values())) == len(rows)
+        if "agent" not in query.text:
+            [facet] = numbers.facets(actor, query, ["agent"])
+            assert counts(facet) == Counter(name for name in names.values() if name)
+    others = Step.objects.unscoped("test").exclude(agent_id=None)
+    assert any(agent_of(row) != (row.turn.agent and row.turn.agent.name) for row in others)
+
+
+def agent_of(row: Step) -> str:
+    key = row.agent_id or row.turn.agent_id
+    return str(Agent.objects.unscoped("test").values_list("name", flat=True).get(pk=key)) if key else ""
 
 
 def counts(facet: Any) -> Counter[str]:

@@ -34,6 +34,12 @@ def ended(talk: Talk, turn: str) -> Any:
     return eventually(lambda: (told := talk.turn(turn))["status"] not in ("queued", "in_progress") and told)
 
 
+def agents_of(talk: Talk, turn: str) -> list[str]:
+    """The agents of the steps of a turn, in order."""
+    steps = talk.caller.get(f"/v1/logs/steps?q=turn:{turn}&limit=100").json["data"]
+    return [step["agent_name"] for step in sorted(steps, key=lambda step: step["number"])]
+
+
 def test_the_other_agent_goes_on_with_the_conversation(own_server: ServerProcess, held: HeldModel) -> None:
     talk = front(Caller(own_server.port))
     question = held.hold()
@@ -48,6 +54,7 @@ def test_the_other_agent_goes_on_with_the_conversation(own_server: ServerProcess
     assert call["tool_calls"][0]["tool_name"] == "transfer_to_desk"
     assert "You are desk now" in question.asked[1][-1]["content"]
     assert [message["role"] for message in question.asked[1]] == ["system", "user", "assistant", "tool"]
+    assert agents_of(talk, turn["turn_id"]) == ["front", "front", "desk"]
 
     later = held.hold()
     later.end("Again.")
@@ -66,6 +73,7 @@ def test_it_goes_on_after_answers_of_its_client(own_server: ServerProcess, held:
     question.end("It is here.")
     turn = talk.answer(turn["turn_id"], answer_to(call, "here")).json
     assert turn["output_message"]["content"] == "It is here."
+    assert agents_of(talk, turn["turn_id"]) == ["front", "front", "desk", "desk", "desk"]
     assert told_to_be(question) == [FRONT, DESK, DESK]
 
 
@@ -82,6 +90,8 @@ def test_it_goes_on_when_its_process_is_lost(own_server: ServerProcess, held: He
     question.end("All is well.")
     assert ended(talk, turn)["output_message"]["content"] == "All is well."
     assert told_to_be(question) == [FRONT, DESK, DESK]
+    assert agents_of(talk, turn)[:3] == ["front", "front", "desk"]
+    assert agents_of(talk, turn)[-1] == "desk"
 
 
 def test_a_fork_of_what_it_said_is_asked_of_it(own_server: ServerProcess, held: HeldModel) -> None:
@@ -95,6 +105,7 @@ def test_a_fork_of_what_it_said_is_asked_of_it(own_server: ServerProcess, held: 
     forked = talk.caller.post(f"{talk.path}/turn/{turn['turn_id']}/fork", {"step": last, "stream": False})
     assert forked.status == 200, forked.body
     assert ended(talk, forked.json["turn_id"])["output_message"]["content"] == "Second."
+    assert agents_of(talk, forked.json["turn_id"]) == ["front", "front", "desk"]
     assert told_to_be(question) == [FRONT, DESK, DESK]
 
 

@@ -148,6 +148,18 @@ def _by_tag(node: FieldTerm, level: Level) -> list[int] | None:
 
 def _related(at: Level, level: Level, keys: list[int] | None) -> list[int] | None:
     """Return the rows of ``at`` that are, contain or belong to rows of these keys."""
+    if keys is None or {level, at} != {"agent", "step"}:
+        return _by_hops(at, level, keys)
+    inherited = _by_hops(at, level, keys)  # from or to the agents of turns
+    if inherited is None:
+        return None
+    by, column = ("agent_id", "pk") if at == "step" else ("pk", "agent_id")
+    steps = MODELS["step"].objects.unscoped("narrowed by what is asked for").filter(**{f"{by}__in": key_list(keys)})
+    own = _capped(steps, column, _MAX_RELATED)
+    return None if own is None else [*{*inherited, *own}]
+
+
+def _by_hops(at: Level, level: Level, keys: list[int] | None) -> list[int] | None:
     while keys is not None and level != at:
         model, by, column, level = _hop(level, at)
         next_rows = model.objects.unscoped("narrowed by what is asked for").filter(**{f"{by}__in": key_list(keys)})

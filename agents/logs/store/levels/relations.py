@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add, or_
 from typing import Any
 
 from django.db.models import Case, Exists, F, Func, OuterRef, Q, Subquery, When
@@ -50,7 +52,7 @@ _UP: dict[tuple[Level, Level], str] = {
     ("response", "agent"): "turn__agent_id",
     ("response", "session"): "turn__session_id",
     ("response", "turn"): "turn_id",
-    ("step", "agent"): "turn__agent_id",
+    ("step", "agent"): "turn__agent_id",  # of those that no other agent did
     ("step", "session"): "turn__session_id",
     ("step", "turn"): "turn_id",
 }
@@ -77,17 +79,26 @@ def rows_with(at: Level, level: Level, condition: Q, context: QueryContext) -> Q
     if level == at:
         return condition
     if is_below(level, at):
-        return Q(Exists(_below(at, level, context, OuterRef).filter(condition)))
+        return reduce(or_, (Q(Exists(rows.filter(condition))) for rows in _below(at, level, context, OuterRef)))
     if (at, level) == ("step", "response"):
         return Q(Exists(_response_of_step(context).filter(condition)))
     rows = MODELS[level].objects.unscoped("what a visible row is in").filter(condition)
-    if context.within is None:
-        return Q(**{f"{_UP[at, level]}__in": rows.values("pk")})
-    return _above(_UP[at, level], rows.filter(among(context.documents(level))), context)
+    if context.within is not None:
+        rows = rows.filter(among(context.documents(level)))
+    inherited = _above(_UP[at, level], rows, context)
+    if (at, level) == ("step", "agent"):
+        return Q(agent_id__in=rows.values("pk")) | (_OF_TURNS_AGENT & inherited)
+    return inherited
+
+
+_OF_TURNS_AGENT = Q(agent_id__isnull=True)
+"""Steps that the agent of their turn did."""
 
 
 def _above(column: str, rows: Any, context: QueryContext) -> Q:
-    """Avoid a join: with one, the database would sort a page only after joining all rows."""
+    """Avoid a join in a page: with one, the database would sort it only after joining all rows."""
+    if context.within is None:
+        return Q(**{f"{column}__in": rows.values("pk")})
     owner, _, column = column.rpartition("__")
     condition = Q(**{f"{column}__in": rows.values("pk")})
     if not owner:
@@ -109,7 +120,8 @@ def rows_with_end(at: Level, level: Level, condition: Q, context: QueryContext, 
     if not is_below(level, at):
         return rows_with(at, level, condition, context)
     order = [f"-{name}" if last else name for name in _ORDER[at, level]]
-    nearest = _below(at, level, context, lambda name: OuterRef(OuterRef(name))).order_by(*order).values("pk")[:1]
+    parts = _below(at, level, context, lambda name: OuterRef(OuterRef(name)))
+    nearest = reduce(or_, parts).order_by(*order).values("pk")[:1]
     rows = MODELS[level].objects.unscoped("one of those seen").filter(condition, pk=Subquery(nearest))
     return Q(Exists(rows))
 
@@ -119,17 +131,22 @@ def count_below(at: Level, level: Level, condition: Q, context: QueryContext) ->
     rows of each parent: for a filter, SQLite would choose its index and read all rows that fulfil it, once for
     each parent. Where Django sees that no row can match, it leaves the subquery out; that gives NULL instead of 0."""
     counted = Func(Case(When(condition, then=F("pk"))), function="COUNT")
-    rows = _below(at, level, context, OuterRef).order_by()
-    return Coalesce(Subquery(rows.annotate(how_many=counted).values("how_many")), 0)
+    parts = (rows.order_by() for rows in _below(at, level, context, OuterRef))
+    counts = (Coalesce(Subquery(rows.annotate(how_many=counted).values("how_many")), 0) for rows in parts)
+    return reduce(add, counts)
 
 
-def _below(at: Level, level: Level, context: QueryContext, outer: Callable[[str], Combinable]) -> Any:
-    """Return the rows of a level under a row of ``at``, whose columns ``outer`` names."""
+def _below(at: Level, level: Level, context: QueryContext, outer: Callable[[str], Combinable]) -> list[Any]:
+    """Return the rows of a level under a row of ``at``, whose columns ``outer`` names: all of them together, or in
+    parts that the database finds by different indexes."""
     if at == "response":
-        return _steps_of_response(outer)
+        return [_steps_of_response(outer)]
     rows = MODELS[level].objects
     visible = rows.unscoped("its turn is visible") if at == "turn" else rows.visible_to(context.actor)
-    return visible.filter(**{_UP[level, at]: outer("pk")})
+    under = visible.filter(**{_UP[level, at]: outer("pk")})
+    if (at, level) == ("agent", "step"):
+        return [under.filter(_OF_TURNS_AGENT), visible.filter(agent_id=outer("pk"))]
+    return [under]
 
 
 def _steps_of_response(outer: Callable[[str], Combinable]) -> Any:

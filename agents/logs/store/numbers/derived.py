@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.logs.store.numbers.columns import Array, Coded, Column, Ragged, coded
+from agents.logs.store.numbers.columns import NULL, Array, Coded, Column, Ragged, coded
 from agents.logs.store.numbers.table import REASONS
 from agents.record.models.choices import INCOMPLETE, TRUNCATING, TurnStatus
 
@@ -44,10 +44,22 @@ def _response_outcome(columns: Columns) -> Coded:
     return coded(np.where(is_incomplete, INCOMPLETE, status))
 
 
+def _step_agent(columns: Columns) -> Coded:
+    """The agents of steps: their own, where it is another one than their turn's."""
+    turn_agents, own = columns["turn.agent_id"], columns["step.agent_id"]
+    assert isinstance(turn_agents, Coded)
+    assert isinstance(own, Coded)
+    inherited = turn_agents.take(_ints(columns, "step.turn"))
+    if (own.values == NULL).all():  # as in most chunks
+        return inherited
+    return coded(np.where(own.ints == NULL, inherited.ints, own.ints))
+
+
 DERIVED: Mapping[str, DerivedColumn] = {
     "response.outcome": DerivedColumn(
         frozenset({"response.status", "response.turn", "response.id", "turn.status", "turn.stop_reason"}),
         _response_outcome,
-    )
+    ),
+    "step.agent": DerivedColumn(frozenset({"step.agent_id", "step.turn", "turn.agent_id"}), _step_agent),
 }
 """By name."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from django.db.models.functions import Coalesce
 
 from agents.base.store import terms
 from agents.base.timestamps import to_us, us_or_none
@@ -23,11 +24,11 @@ from agents.record.store import large_values
 from agents.record.store.tags import tags_of
 from agents.record.store.turn_rows import preview
 
-_COLUMNS = (
+_COLUMNS: tuple[Any, ...] = (
     "pk",
     "turn_id",
     "turn__session_id",
-    "turn__agent_id",
+    Coalesce("agent_id", "turn__agent_id"),
     "number",
     "type",
     "kind_id",

@@ -16,7 +16,7 @@ from agents.record.models.choices import Api, Source
 from agents.record.schemas.agents import AgentConfig
 from agents.record.store import totals
 from agents.record.store.totals import SESSION_COLUMNS, SessionTotals
-from agents.telemetry.reading.records import ExternalTurn
+from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.store.external.owners import Owner, external_id
 
 UNKNOWN_MODEL = "unknown"
@@ -51,6 +51,16 @@ class AgentKeys:
             row = _AGENT.first(self._owner.user, self._owner.scope, external_id(name))
             self._keys[name] = int(row[0]) if row else _new_agent(self._owner, name, turn, source)
         return self._keys[name]
+
+    def of_turn(self, turn: ExternalTurn, source: Source) -> int:
+        """The key of the agent that was asked."""
+        return self.find_or_create(turn.agent or UNKNOWN_MODEL, turn, source)
+
+    def of_others(self, steps: Iterable[ExternalStep], turn: ExternalTurn, source: Source) -> dict[str, int]:
+        """The keys of the agents of these steps that are not the turn's, by name."""
+        own = self.of_turn(turn, source)
+        keys = {name: self.find_or_create(name, turn, source) for name in {step.agent for step in steps} - {""}}
+        return {name: key for name, key in keys.items() if key != own}
 
 
 def _new_agent(owner: Owner, name: str, turn: ExternalTurn, source: Source) -> int:

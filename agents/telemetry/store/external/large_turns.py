@@ -23,6 +23,7 @@ from agents.record.store.turn_rows import answer_text
 from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.reading.trace_worker import STEPS_PER_SLICE, TurnHead
 from agents.telemetry.store.external import step_drafts, write_turns
+from agents.telemetry.store.external.find_or_create import AgentKeys
 from agents.telemetry.store.external.owners import Owner, external_id
 from agents.telemetry.store.external.step_drafts import NumberedSteps, StepKeys
 from agents.telemetry.store.external.write_turns import PreparedTurn
@@ -42,7 +43,7 @@ def write(
     """Store the steps of a turn, which come in slices; returns the turn, which the caller writes then. Raises
     TurnDeleted."""
     turn = _turn_key(owner, head.turn, source)
-    sliced = _SlicedTurn.of(trace, turn, head)
+    sliced = _SlicedTurn.of(_Place(owner, source, trace, turn), head)
     for slice_ in steps:
         started = time.monotonic()
         sliced.write(slice_)
@@ -63,13 +64,22 @@ def _turn_key(owner: Owner, record: ExternalTurn, source: Source) -> int:
     return key
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the steps of a turn belong: to whom, from where they came, in which trace and turn."""
+
+    owner: Owner
+    source: Source
+    trace: int
+    turn: int
+
+
 @dataclass(slots=True)
 class _SlicedTurn:
     """A turn while its steps are written. ``keys`` are the keys of its steps by the sender's ids, ``last_positions``
     the positions of those that count. ``totals`` and ``step_tokens`` are those of the steps written so far."""
 
-    trace: int
-    turn: int
+    place: _Place
     record: ExternalTurn
     keys: dict[str, int]
     last_positions: dict[str, int]
@@ -80,8 +90,9 @@ class _SlicedTurn:
     answer: str = ""
 
     @classmethod
-    def of(cls, trace: int, turn: int, head: TurnHead) -> _SlicedTurn:
-        record, stored = head.turn, write_steps.stored_keys(turn)
+    def of(cls, place: _Place, head: TurnHead) -> _SlicedTurn:
+        record, turn = head.turn, place.turn
+        stored = write_steps.stored_keys(turn)
         if any(number < 0 for _, _, number in stored):
             writer.write(lambda: write_steps.make_room(turn))
         stored_keys = {name: key for name, key, _ in stored}
@@ -91,7 +102,7 @@ class _SlicedTurn:
         }
         positions = step_drafts.last_positions(step for step, _ in head.steps)
         answer = search.index_tokens(answer_text(record.output))
-        return cls(trace, turn, record, keys, positions, TurnTotals(), answer=answer)
+        return cls(place, record, keys, positions, TurnTotals(), answer=answer)
 
     def write(self, steps: Sequence[ExternalStep]) -> None:
         counted = [
@@ -105,10 +116,13 @@ class _SlicedTurn:
 
     def _store(self, numbered: NumberedSteps) -> TurnTotals:
         """Write these steps; returns their sums. Raises TurnDeleted."""
-        if _EXISTS.first(self.turn, self.trace) is None:
+        place = self.place
+        if _EXISTS.first(place.turn, place.trace) is None:
             raise TurnDeleted
-        planned = step_drafts.plan_slice(StepKeys(self.turn, self.keys), self.record, numbered)
-        write_steps.replace_slice(self.turn, planned.plan)
+        # looked up in each slice: what an earlier one created may be deleted by now
+        agents = AgentKeys(place.owner).of_others(numbered.steps, self.record, place.source)
+        planned = step_drafts.plan_slice(StepKeys(place.turn, self.keys, agents), self.record, numbered)
+        write_steps.replace_slice(place.turn, planned.plan)
         return planned.totals
 
     def _collect_tokens(self, texts: Iterable[search.StepTokens]) -> None:
@@ -123,6 +137,6 @@ class _SlicedTurn:
     def delete_stale_steps(self) -> None:
         """Delete the stored steps that are no longer reported."""
         reported = set(self.keys.values())
-        stale = [key for _, key, _ in write_steps.stored_keys(self.turn) if key not in reported]
+        stale = [key for _, key, _ in write_steps.stored_keys(self.place.turn) if key not in reported]
         for start in range(0, len(stale), STEPS_PER_SLICE):
             writer.write(partial(write_steps.delete, stale[start : start + STEPS_PER_SLICE]))

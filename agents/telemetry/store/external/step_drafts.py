@@ -56,10 +56,11 @@ class PlannedSteps:
 
 @dataclass(frozen=True, slots=True)
 class StepKeys:
-    """The key of a turn, and the keys of its steps by the sender's ids."""
+    """The key of a turn, the keys of its steps by the sender's ids, and those of its other agents by their names."""
 
     turn: int
     steps: Mapping[str, int]
+    agents: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,11 @@ class NumberedSteps:
     numbers: Sequence[int]
 
 
-def plan_steps(turn: int, record: ExternalTurn, contents: Sequence[StepContent], *, is_new: bool) -> PlannedSteps:
-    """Plan how to write the steps of a turn. ``contents`` are those of the record's steps. Steps that are stored keep
-    their keys. Reads only."""
+def plan_steps(
+    turn: int, record: ExternalTurn, contents: Sequence[StepContent], agents: Mapping[str, int], *, is_new: bool
+) -> PlannedSteps:
+    """Plan how to write the steps of a turn. ``contents`` are those of the record's steps, ``agents`` the keys of its
+    other agents. Steps that are stored keep their keys. Reads only."""
     stored = {} if is_new else write_steps.stored_steps(turn)
     stored_keys = {step.foreign_id: key for key, step in stored.items()}
     keys = {
@@ -81,7 +84,7 @@ def plan_steps(turn: int, record: ExternalTurn, contents: Sequence[StepContent],
     }
     positions = sorted(last_positions(step.id for step in record.steps).values())
     steps = NumberedSteps([record.steps[n] for n in positions], [contents[n] for n in positions], positions)
-    return _plan(StepKeys(turn, keys), record, steps, stored)
+    return _plan(StepKeys(turn, keys, agents), record, steps, stored)
 
 
 def plan_slice(keys: StepKeys, record: ExternalTurn, steps: NumberedSteps) -> PlannedSteps:
@@ -109,6 +112,7 @@ def _draft(keys: StepKeys, record: ExternalTurn, step: ExternalStep, number: int
         outcome=None if step.status == "in_progress" else _outcome(step, record, started),
         parent=keys.steps.get(step.parent),
         foreign_id=external_id(step.id),
+        agent=keys.agents.get(step.agent),
     )
 
 

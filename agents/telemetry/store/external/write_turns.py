@@ -20,7 +20,7 @@ from agents.record.store.step_rows import StepContent
 from agents.record.store.totals import SHARE_COLUMNS, SessionTotals, TurnTotals
 from agents.record.store.write_steps import StepPlan
 from agents.telemetry.reading.records import ExternalTurn
-from agents.telemetry.store.external import find_or_create, step_drafts, turn_drafts, turn_order
+from agents.telemetry.store.external import step_drafts, turn_drafts, turn_order
 from agents.telemetry.store.external.find_or_create import AgentKeys, SessionDraft, SessionDrafts
 from agents.telemetry.store.external.owners import Owner, external_id, session_mark
 from agents.telemetry.store.external.step_drafts import PlannedSteps
@@ -143,13 +143,14 @@ def _draft(
     record, source = prepared_turn.record, prepared_turn.source
     for name in record.agents:
         agents.find_or_create(name, record, source)
-    agent = agents.find_or_create(record.agent or find_or_create.UNKNOWN_MODEL, record, source)
+    agent = agents.of_turn(record, source)
     session = sessions.draft_of(record, agent, source)
     key = stored.key if stored else ids.new_key(record.started_us)
     if prepared_turn.totals is not None:
         steps = PlannedSteps(NO_STEPS, prepared_turn.totals)
     else:
-        steps = step_drafts.plan_steps(key, record, prepared_turn.steps, is_new=stored is None)
+        others = agents.of_others(record.steps, record, source)
+        steps = step_drafts.plan_steps(key, record, prepared_turn.steps, others, is_new=stored is None)
     number = _number_in_session(session, key, record, stored)
     before = stored.totals if stored and stored.session == session.key else _NOTHING
     _add_to_session(session, record, steps.totals, before)
