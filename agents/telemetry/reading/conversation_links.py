@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from agents.telemetry.reading.call_history import input_marks, output_marks
 from agents.telemetry.reading.conversations import service_of, session_of_trace
 from agents.telemetry.reading.groups import GroupedTrace, group_trace
-from agents.telemetry.reading.same_calls import answer_ids, join_same_calls
+from agents.telemetry.reading.same_calls import join_same_calls, report_marks
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.tree import TraceTree, build_tree, merge_spans
 
@@ -22,15 +22,15 @@ class ConversationLinks:
     agent, workflow or chain is on top, only calls of models and tools. Then, without a session, ``output_marks`` and
     ``input_marks`` are short hashes of the calls and answers that this trace's models gave, and that their histories
     hold: a trace whose ``input_marks`` meet an earlier one's ``output_marks``, of the same ``service``, is of its
-    conversation. ``answers`` are the ids of the answers that models gave in it, bare or not: another trace with one of
-    them reports the same call."""
+    conversation. ``reports`` tell of the calls of models in it, bare or not: another trace with one of them may
+    report the same call."""
 
     session: str = ""
     is_bare: bool = False
     output_marks: frozenset[str] = frozenset()
     input_marks: frozenset[str] = frozenset()
     service: str = ""
-    answers: frozenset[str] = frozenset()
+    reports: frozenset[str] = frozenset()
 
 
 def links_of(spans: Iterable[Span]) -> ConversationLinks:
@@ -47,14 +47,14 @@ def links_of(spans: Iterable[Span]) -> ConversationLinks:
 def links_of_tree(trace: TraceTree, grouped: GroupedTrace) -> ConversationLinks:
     """Return the links of a trace whose tree is already built."""
     bare = grouped.bare
-    session, service, answers = session_of_trace(trace), service_of(trace), frozenset(answer_ids(trace))
+    session, service, reports = session_of_trace(trace), service_of(trace), frozenset(report_marks(trace))
     if session or not bare:
-        return ConversationLinks(session, bool(bare), service=service, answers=answers)
+        return ConversationLinks(session, bool(bare), service=service, reports=reports)
     return ConversationLinks(
         session="",
         is_bare=True,
         output_marks=frozenset().union(*map(output_marks, bare)),
         input_marks=frozenset().union(*map(input_marks, bare)),
         service=service,
-        answers=answers,
+        reports=reports,
     )

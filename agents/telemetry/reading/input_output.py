@@ -98,9 +98,10 @@ def _text_under(value: dict[str, Any], names: Sequence[str]) -> str:
     for name in names:
         if isinstance(value.get(name), str) and value[name]:
             return str(value[name])
-    kwargs, args = value.get("kwargs"), value.get("args")
-    if isinstance(kwargs, dict) and (text := _text_under({**kwargs, "kwargs": None, "args": None}, names)):
-        return text
+    for inner in (value.get("kwargs"), value.get("input_args")):
+        if isinstance(inner, dict) and (text := _text_under({**inner, "kwargs": None, "args": None}, names)):
+            return text
+    args = value.get("args")
     return next((item for item in args if isinstance(item, str) and item), "") if isinstance(args, list) else ""
 
 

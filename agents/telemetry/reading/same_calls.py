@@ -9,16 +9,25 @@ beside each other, or in a trace of its own     of those with the id of one answ
 ==============================================  ===================================================================
 
 The second comes of two instrumentations, of which one does not make its span the current one: a client library that
-has spans of its own, for instance, below a framework that calls it.
+has spans of its own, for instance, below a framework that calls it. Where the framework does not know the answer's id
+(LangChain's streams do not), a client's span without words is the call with words around it that has the same tokens.
+Logfire reports a stream when it begins, and once more, with its words, when it has ended.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.facts import NO_MESSAGES, LazyMessages, SpanFacts, fill_missing
 from agents.telemetry.reading.tree import SpanNode, TraceTree
+
+SAME_END_NS = 10_000_000_000
+"""How far apart two reports of one call may end, where their traces are to find each other."""
+_CLIENTS_OF = "anthropic"
+"""The provider whose clients have spans of their own."""
 
 
 def join_same_calls(traces: Iterable[TraceTree]) -> None:
@@ -27,12 +36,30 @@ def join_same_calls(traces: Iterable[TraceTree]) -> None:
     for tree in trees:
         for root in tree.roots:
             _mark_wrappers(root)
+        _join_streams(tree)
     _join_reports(trees)
+    _join_clients(trees)
+    for tree in trees:
+        tree.roots = [root for root in tree.roots if root.parent is None]
 
 
-def answer_ids(tree: TraceTree) -> set[str]:
-    """Return the ids of the answers that a trace's calls of models gave."""
-    return {node.facts.answer_id for root in tree.roots for node in root.walk() if node.facts.answer_id}
+def report_marks(tree: TraceTree) -> set[str]:
+    """Return what other traces say of the same calls: the ids of their answers; of those calls that a client may report
+    without an id in common, their tokens and about when they ended."""
+    nodes = [node for root in tree.roots for node in root.walk() if node.kind == kinds.LLM]
+    marks = {node.facts.answer_id for node in nodes if node.facts.answer_id}
+    for node in nodes:
+        if _is_client(node) or not node.facts.answer_id:
+            marks.update(_tokens_and_times(node))
+    return marks
+
+
+def _tokens_and_times(node: SpanNode) -> Iterator[str]:
+    """Yield two marks, of which a report that ends at most `SAME_END_NS` earlier or later has one."""
+    usage, ended = node.facts.usage, node.span.end_ns // SAME_END_NS
+    if usage is not None and ended and _CLIENTS_OF in node.facts.provider.lower():
+        for period in (ended, ended + 1):
+            yield f"{node.facts.model} {usage.input_tokens} {usage.output_tokens} {period}"
 
 
 # --------------------------------------------------------------------------------------- one inside the other
@@ -75,11 +102,70 @@ def _join_reports(trees: list[TraceTree]) -> None:
         if len(nodes) > 1:
             for call, others in _at_one_time(nodes):
                 for other in others:
-                    _complete(call.facts, other.facts)
-                    other.facts.kind = kinds.WRAPPER
-                    _move_below(call, other)
-    for tree in trees:
-        tree.roots = [root for root in tree.roots if root.parent is None]
+                    _join(call, other)
+
+
+def _join_clients(trees: list[TraceTree]) -> None:
+    """Join the spans of a client that lie in nothing, and have no words, with the calls around them."""
+    clients = [root for tree in trees for root in tree.roots if _is_client(root)]
+    if not clients:
+        return
+    calls = [
+        node
+        for tree in trees
+        for root in tree.roots
+        for node in root.walk()
+        if node.kind == kinds.LLM and not node.facts.answer_id and _has_words(node.facts.output_messages)
+    ]
+    for client in sorted(clients, key=lambda node: node.key):
+        around = [call for call in calls if _is_around(call, client)]
+        if around:
+            call = max(around, key=lambda node: node.key)
+            _join(call, client)
+            calls = [other for other in calls if other is not call]
+
+
+def _is_client(node: SpanNode) -> bool:
+    """Tell whether a span is a client's that nothing called, as far as its trace knows."""
+    return (
+        node.kind == kinds.LLM
+        and node.parent is None
+        and not node.missing_parent
+        and not _has_words(node.facts.input_messages)
+        and not _has_words(node.facts.output_messages)
+    )
+
+
+def _is_around(call: SpanNode, client: SpanNode) -> bool:
+    usage, other = call.facts.usage, client.facts.usage
+    is_same = usage is not None and other is not None and call.facts.model == client.facts.model
+    return (
+        is_same
+        and usage == other
+        and call.span.start_ns <= client.span.start_ns
+        and bool(client.span.end_ns)
+        and (not call.span.end_ns or client.span.end_ns <= call.span.end_ns)
+    )
+
+
+def _join_streams(tree: TraceTree) -> None:
+    """Join Logfire's report of a stream's end with the call that began it, the last one beside it without words."""
+    for parent in [None, *(node for root in tree.roots for node in root.walk())]:
+        begun: SpanNode | None = None
+        for node in list(tree.roots if parent is None else parent.children):
+            reported = node.span.attributes.get("logfire.span_type") if node.kind == kinds.LLM else None
+            if reported == "span" and not _has_words(node.facts.output_messages):
+                begun = node
+            elif reported == "log" and begun is not None:
+                begun.span = msgspec.structs.replace(begun.span, end_ns=max(begun.span.end_ns, node.span.end_ns))
+                _join(begun, node)
+                begun = None
+
+
+def _join(call: SpanNode, other: SpanNode) -> None:
+    _complete(call.facts, other.facts)
+    other.facts.kind = kinds.WRAPPER
+    _move_below(call, other)
 
 
 def _at_one_time(nodes: list[SpanNode]) -> Iterator[tuple[SpanNode, list[SpanNode]]]:

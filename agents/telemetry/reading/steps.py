@@ -52,7 +52,7 @@ class _Ancestry:
             parent_id = node_id(parent_node)
             parent, agent = self.seen.get(parent_id, ("", ""))
             parent = parent if parent_id in self.tops else parent_node.span.id
-        agent = (node.facts.name or agent) if node.kind == kinds.AGENT else (agent or node.facts.agent)
+        agent = (node.facts.name or agent) if node.kind == kinds.AGENT else (node.facts.agent or agent)
         self.seen[key] = (parent, agent)
         return parent, agent or node.facts.agent or self.agent
 

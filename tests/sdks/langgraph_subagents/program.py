@@ -45,7 +45,9 @@ def get_weather(city: str) -> str:
 
 
 get_weather.handle_tool_error = True
-agent = create_agent(model, [get_weather], system_prompt="Be brief.", name="weather_agent", checkpointer=InMemorySaver())
+agent = create_agent(
+    model, [get_weather], system_prompt="Be brief.", name="weather_agent", checkpointer=InMemorySaver()
+)
 for asked in (os.environ["FIRST"], os.environ["SECOND"]):
     found = agent.invoke({"messages": [("user", asked)]}, {"configurable": {"thread_id": "travel-talk"}})
     sys.stdout.write(found["messages"][-1].content + "\n")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import random
 from typing import Any
 
 import pytest
@@ -15,11 +17,12 @@ from agents.record.models.choices import StepType
 from agents.record.models.turns import Step, Turn
 from agents.telemetry.models.traces import SharedMark
 from agents.telemetry.reading.otlp import traces_from_json
+from agents.telemetry.reading.turns import build_turns
 from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.projector import projector
 from agents.telemetry.store.external.related_traces import MAX_REPORTS
 from agents.telemetry.store.external.trace_deletion import delete_traces_of_turns
-from tests.telemetry.reading import reports
+from tests.telemetry.reading import captures, reports
 
 pytestmark = pytest.mark.django_db
 
@@ -124,3 +127,36 @@ def test_a_fake_model_whose_answers_have_one_id(me: Actor) -> None:
         tell(me, framework(trace, at=trace * 60.0))
     assert len(turns(me)) == MAX_REPORTS + 3
     assert Step.objects.unscoped("test").filter(type=StepType.INFERENCE).count() == 2 * (MAX_REPORTS + 3)
+
+
+CAPTURES = [
+    "anthropic_openinference__two-turns",
+    "anthropic_openllmetry__two-turns",
+    "google_genai__two-turns",
+    "langchain_anthropic__two-turns",
+    "logfire_anthropic__two-turns",
+    "mastra__two-turns",
+]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", CAPTURES)
+def test_what_real_senders_sent_in_any_order_and_portions(me: Actor, name: str, seed: int) -> None:
+    chance = random.Random(seed)
+    spans = captures.spans(name)
+    expected = [(turn.input[-1].content, turn.output and turn.output.content) for turn in build_turns(spans)]
+    chance.shuffle(spans)
+    while spans:
+        count = chance.randint(1, 5)
+        inbox.accept(me, [*spans[:count], *spans[:1]])
+        projector.wake()
+        del spans[:count]
+    found = (
+        Turn.objects.unscoped("test").order_by("started_at").values_list("body__input_messages", "body__output_message")
+    )
+    assert [
+        (json.loads(asked)[-1]["content"], json.loads(answered)["content"]) for asked, answered in found
+    ] == expected
+    calls = Step.objects.unscoped("test").filter(type=StepType.INFERENCE)
+    assert calls.count() == 2 * len(expected)
+    assert Turn.objects.unscoped("test").values("session").distinct().count() == 1

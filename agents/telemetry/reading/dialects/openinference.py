@@ -172,7 +172,7 @@ DIALECT = Dialect(
             ),
         },
         kinds.TOOL: {
-            "tool": ("tool.name", source.span_name),
+            "tool": ("tool.name", lambda _, span: span.name.removesuffix(".__call__")),
             "call_id": ("tool.id", "tool_call.id"),
             "arguments": source.converted(_arguments, "input.value"),
             "result": source.converted(llama_index.tool_result, "output.value"),

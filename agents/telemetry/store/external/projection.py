@@ -166,7 +166,7 @@ def project(traces: Sequence[int]) -> None:
             _project_large(trace)
             continue
         projection = _try_projecting(trace)
-        if projection is not None and projection.links.is_bare and projection.links.answers and self_contained:
+        if projection is not None and projection.links.is_bare and projection.links.reports and self_contained:
             _store_batches(self_contained)  # one of them may report the same call
             self_contained = []
             projection = _try_projecting(trace)

@@ -32,7 +32,7 @@ def link_columns(links: ConversationLinks) -> tuple[str, str, bool]:
 
 def store_links(owner: Owner, trace: int, links: ConversationLinks) -> None:
     """Store the links of a trace, within the caller's transaction."""
-    _ADD_SHARED.execute_many((mark, trace) for mark in _answer_marks(owner, links.answers))
+    _ADD_SHARED.execute_many((mark, trace) for mark in _report_marks(owner, links.reports))
     if not links.is_bare or links.session:
         return
     for texts, gave in ((links.output_marks, True), (links.input_marks, False)):
@@ -40,15 +40,15 @@ def store_links(owner: Owner, trace: int, links: ConversationLinks) -> None:
         _ADD.execute_many((link_mark(owner, links.service, text), trace, gave) for text in values)
 
 
-def _answer_marks(owner: Owner, answers: Iterable[str]) -> list[int]:
-    return [link_mark(owner, "an answer", text) for text in sorted(answers)[:MAX_MARKS]]
+def _report_marks(owner: Owner, reports: Iterable[str]) -> list[int]:
+    return [link_mark(owner, "a report", text) for text in sorted(reports)[:MAX_MARKS]]
 
 
 def find_related(owner: Owner, trace: int, links: ConversationLinks) -> list[int]:
     """The other traces that are to be read together with this one, the oldest first: those of the same conversation, if
     it is bare; those that report a call that it reports, too; and what belongs to these in the same two ways."""
     related: set[int] = set()
-    new = _of_conversation(owner, links) | _with_marks(_answer_marks(owner, links.answers))
+    new = _of_conversation(owner, links) | _with_marks(_report_marks(owner, links.reports))
     while (new := new - related - {trace}) and len(related) < MAX_TRACES:
         related |= new
         new = _conversations_of(owner, new) | _with_marks(_marks_of(new))
