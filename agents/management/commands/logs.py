@@ -152,7 +152,7 @@ class Command(BaseCommand):
         for line in importing.summary_lines(report):
             self.stdout.write(line)
         if not (report.new or report.known or report.changed):
-            raise CommandError("No turn was found in it.")
+            raise CommandError(importing.nothing_found(report))
 
     def _tag(self, options: dict[str, Any]) -> None:
         add, remove = _tag_changes(options["changes"])

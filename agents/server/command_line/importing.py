@@ -25,7 +25,7 @@ PROGRESS_MIN_BYTES = 4 * 2**20
 PROGRESS_INTERVAL_S = 2.0
 MAX_SKIPPED_LINES = 20
 """Skipped lines that are printed one by one."""
-_SUFFIXES = frozenset({".jsonl", ".json", ".ndjson"})
+_SUFFIXES = frozenset({".jsonl", ".json", ".ndjson", ".parquet"})
 """Suffixes of files that are imported from a folder, gzipped or not."""
 
 
@@ -79,7 +79,9 @@ def import_options(options: dict[str, Any]) -> ImportOptions:
     """Return the options of an import. Raises CommandError for a missing file or user."""
     files = tuple(dict.fromkeys(file for path in options["files"] for file in _files_in(path)))
     if not files:
-        raise CommandError("There is no .jsonl, .ndjson or .json file in it, nor one of these with .gz behind.")
+        raise CommandError(
+            "There is no .jsonl, .ndjson, .json or .parquet file in it, nor one of these with .gz behind."
+        )
     names = (options["agent"].strip()[:300], options["session"].strip()[:300])
     return ImportOptions(files, options["format"], *names, _actor(options["user"]))
 
@@ -137,6 +139,12 @@ def _import_file(
     for chunk in read_chunks(file, format_):
         importer.add(str(path), chunk)
         progress.write(report)
+
+
+def nothing_found(report: ImportResult) -> str:
+    """Return what is said of an import without a turn."""
+    spans = f" None of its {report.spans:,} spans is a call of a model, a tool or an agent." if report.spans else ""
+    return f"No turn was found in it.{spans} Formats that are read: {', '.join(get_args(FileFormat))}."
 
 
 def summary_lines(report: ImportResult) -> Iterator[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
 from agents.base.errors import InvalidRequest
-from agents.telemetry.reading import exported_turns, files, gzip_files
+from agents.telemetry.reading import exported_turns, files, gzip_files, parquet_files
 from agents.telemetry.reading.decoding import Decoded, FormatError, as_object
 from agents.telemetry.reading.detect_format import FileFormat
 from agents.telemetry.reading.json_text import parse_json
@@ -28,6 +28,7 @@ READ_BYTES = 128 * 1024
 """Bytes that are decompressed at once."""
 SESSION_FORMATS = frozenset({"claude_code", "codex", "gemini_cli"})
 _BOM = b"\xef\xbb\xbf"
+_PACKED_TWICE = "it is Parquet inside gzip: import it without gzip."
 _TOO_LONG = f"it is longer than {MAX_VALUE_BYTES // 2**20} MiB."
 
 
@@ -74,11 +75,16 @@ def read_chunks(file: BinaryIO, format_: FileFormat) -> Iterator[FileChunk]:
 
 
 def _plain(file: BinaryIO, format_: FileFormat) -> Iterator[FileChunk]:
+    if file.seekable() and parquet_files.is_parquet(file):
+        return _rows(file, format_)
     return _sessions(file, format_) if format_ in SESSION_FORMATS else _records(file, format_)
 
 
 def _unpacked(file: BinaryIO, format_: FileFormat) -> Iterator[FileChunk]:
     """Read a compressed file; ``size`` then counts the bytes of the file, not of its content."""
+    if gzip_files.read_head(file, len(parquet_files.MAGIC)) == parquet_files.MAGIC:
+        yield FileChunk(skipped=[SkippedEntry(0, _PACKED_TWICE)])
+        return
     content, read = gzip_files.GzipReader(file), 0
     for chunk in _plain(cast(BinaryIO, io.BufferedReader(content, READ_BYTES)), format_):
         chunk.size, read = file.tell() - read, file.tell()
@@ -175,6 +181,24 @@ def _document_chunk(lines: _NumberedLines, start: bytes, format_: FileFormat) ->
     else:
         _add_decoded(chunk, 0, document, format_)
     return chunk
+
+
+def _rows(file: BinaryIO, format_: FileFormat) -> Iterator[FileChunk]:
+    """Read a table. ``size`` is the whole file's at once, because the rows of a table lie scattered over it."""
+    chunk = FileChunk(size=file.seek(0, io.SEEK_END))
+    file.seek(0)
+    try:
+        for rows in parquet_files.read_batches(file):
+            chunk.lines += len(rows)
+            try:
+                chunk.add(files.decode_rows(format_, rows), 0)
+            except InvalidRequest as error:
+                chunk.skipped.append(SkippedEntry(0, error.message, len(rows)))
+            yield chunk
+            chunk = FileChunk()
+    except FormatError as error:
+        chunk.skipped.append(SkippedEntry(0, error.reason))
+    yield chunk
 
 
 def _add_decoded(chunk: FileChunk, number: int, data: bytes, format_: FileFormat) -> None:

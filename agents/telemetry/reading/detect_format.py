@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Literal, get_args
 
-from agents.telemetry.reading import gzip_files
+from agents.telemetry.reading import gzip_files, parquet_files, phoenix
 from agents.telemetry.reading.decoding import FormatError
 from agents.telemetry.reading.json_text import parse_json
 
@@ -31,6 +31,7 @@ _TESTS: tuple[tuple[FileFormat, FormatTest], ...] = (
     ("mlflow", lambda line: _has_inside(line, "data", "spans") and "info" in line),
     ("mlflow", lambda line: _first(line.get("traces")).keys() >= {"info", "data"}),
     ("phoenix", lambda line: _is_phoenix(line) or _is_phoenix(_first(line.get("data")))),
+    ("phoenix", phoenix.is_row),
     ("openai_agents", lambda line: _first(line.get("data")).get("object") in ("trace", "trace.span")),
     ("langsmith", lambda line: "run_type" in line or "run_type" in _first(line.get("post"))),
     ("codex", lambda line: _is_among(line.get("type"), _CODEX) and isinstance(line.get("payload"), dict)),
@@ -48,6 +49,7 @@ _MARKERS: tuple[tuple[bytes, FileFormat], ...] = (
     (b'"run_type"', "langsmith"),
     (b'"projectHash"', "gemini_cli"),
     (b'"span_kind"', "phoenix"),
+    (b'"context.trace_id"', "phoenix"),
 )
 """Names that occur in a document which is too long to be parsed from its beginning alone."""
 
@@ -60,6 +62,8 @@ def format_of_file(file: BinaryIO) -> FileFormat | None:
 def format_of(head: bytes) -> FileFormat | None:
     """Return the format of a file with this beginning, None if it is unknown."""
     head = head[:HEAD_BYTES].removeprefix(b"\xef\xbb\xbf")
+    if head.startswith(parquet_files.MAGIC):
+        return "phoenix"
     for value in _values(head):
         format_ = next((name for name, test in _TESTS if test(value)), None)
         if format_ is not None:

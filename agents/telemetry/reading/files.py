@@ -36,6 +36,14 @@ def decode_file(format_: FileFormat, data: bytes) -> Decoded:
     return _decode_lines(JsonLines(data.splitlines(), raw=True), _BODY_DECODERS[format_])
 
 
+def decode_rows(format_: FileFormat, rows: list[dict[str, Any]]) -> Decoded:
+    """Decode rows of a table, which only dataframes of Phoenix are. Raises `InvalidRequest` where nothing of them can
+    be read."""
+    if format_ != "phoenix":
+        raise InvalidRequest("a table is read as format phoenix alone.", code="invalid_body")
+    return phoenix.from_json(rows)
+
+
 def _document(data: bytes) -> Any:
     """Return the content of a file that is one JSON value, else None."""
     try:

@@ -20,6 +20,7 @@ from agents.telemetry.reading.decoding import MAX_ID_CHARS, Decoded
 from agents.telemetry.reading.merging import merge
 from agents.telemetry.reading.sessions import claude_code, codex, gemini_cli
 from tests.telemetry.reading import captures
+from tests.telemetry.reading.dataframe_rows import ROWS
 from tests.telemetry.reading.test_phoenix import SPAN as PHOENIX
 
 WRONG: tuple[Any, ...] = (
@@ -43,6 +44,7 @@ BODIES: dict[str, tuple[Callable[[Any], Decoded], Any]] = {
     "openai_agents": (openai_agents.from_json, captures.requests("openai_agents__handoff")[0]["body"]),
     "mlflow": (mlflow.from_json, captures.requests("mlflow__export")[0]["body"]),
     "phoenix": (phoenix.from_json, {"data": [PHOENIX, {**PHOENIX, "attributes": {"llm": {"a": [{"b": 1}]}}}]}),
+    "phoenix_rows": (phoenix.from_json, ROWS),
     "langsmith": (langsmith.from_batch, {"post": list(_runs("langsmith__tool-error"))}),
 }
 SESSIONS: dict[str, tuple[Callable[..., Decoded], str]] = {

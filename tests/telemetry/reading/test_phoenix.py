@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import json
+import sys
 from typing import Any
 
+import pandas
 import pytest
 
 from agents.base.errors import InvalidRequest
-from agents.telemetry.reading import phoenix
+from agents.record.schemas.content import Usage
+from agents.telemetry.reading import chunked_files, parquet_files, phoenix
+from agents.telemetry.reading.detect_format import format_of
+from agents.telemetry.reading.turns import build_turns
+from tests.telemetry.reading.dataframe_rows import ROWS
+from tests.telemetry.reading.outlines import WEATHER, outline
 
 SPAN: dict[str, Any] = {
     "id": "U3Bhbjox",
@@ -62,3 +71,85 @@ def test_it_rejects_a_span_without_ids_and_refuses_a_body_of_nothing_else() -> N
         phoenix.from_json([{"context": {}}])
     with pytest.raises(InvalidRequest):
         phoenix.from_json({"data": "x"})
+
+
+# ------------------------------------------------------------------------------------------------ its dataframe
+
+
+def frame(*, as_times: bool = True) -> pandas.DataFrame:
+    table = pandas.DataFrame(ROWS)
+    if as_times:
+        for name in ("start_time", "end_time"):
+            table[name] = pandas.to_datetime(table[name], unit="ms", utc=True).astype("datetime64[ns, UTC]")
+    return table
+
+
+def parquet(table: pandas.DataFrame) -> bytes:
+    out = io.BytesIO()
+    table.to_parquet(out)
+    return out.getvalue()
+
+
+DATAFRAMES = {
+    "lines": frame(as_times=False).to_json(orient="records", lines=True).encode(),
+    "iso": frame().to_json(orient="records", lines=True, date_format="iso").encode(),
+    "list": frame(as_times=False).to_json(orient="records", indent=1).encode(),
+    "parquet": parquet(frame()),
+    "parquet_with_index": parquet(frame().set_index("context.span_id")),
+}
+
+
+def chunks(data: bytes) -> list[chunked_files.FileChunk]:
+    return list(chunked_files.read_chunks(io.BytesIO(data), "phoenix"))
+
+
+@pytest.mark.parametrize("name", DATAFRAMES)
+def test_it_reads_a_dataframe(name: str) -> None:
+    data = DATAFRAMES[name]
+    assert format_of(data) == "phoenix"
+    read = chunks(data)
+    assert not any(chunk.skipped for chunk in read)
+    [turn] = build_turns([span for chunk in read for span in chunk.spans])
+    assert outline(turn) == WEATHER
+    usages = [step.usage for step in turn.steps]
+    assert usages == [Usage(input_tokens=40, output_tokens=9), None, Usage(input_tokens=60, output_tokens=7)]
+    assert (turn.session, turn.started_us % 10**6) == ("talk", 0)
+
+
+def test_a_row_without_its_index_says_what_to_write() -> None:
+    rows = json.loads(frame().set_index("context.span_id").to_json(orient="records", date_format="iso"))
+    with pytest.raises(InvalidRequest, match="write df"):
+        phoenix.from_json(rows)
+
+
+def test_attributes_that_are_objects_stay_whole_and_empty_cells_are_left_out() -> None:
+    cells = {"tool.parameters": {"city": {"type": "string"}}, "llm.tools": [{"tool.json_schema": "{}"}], "input": None}
+    row = {**ROWS[0], **{f"attributes.{name}": value for name, value in cells.items()}}
+    [decoded] = phoenix.from_json(row).spans
+    assert decoded.attributes["tool.parameters"] == {"city": {"type": "string"}}
+    assert decoded.attributes["llm.tools.0.tool.json_schema"] == "{}"
+    assert "input" not in decoded.attributes
+    assert "llm.model_name" not in decoded.attributes
+
+
+def test_a_table_of_something_else_is_refused_row_by_row() -> None:
+    [chunk, _] = chunks(parquet(pandas.DataFrame([{"a": 1}, {"a": 2}])))
+    assert [(skip.reason, skip.count) for skip in chunk.skipped] == [
+        ("data: no span has a context with OpenTelemetry's trace_id and span_id.", 2)
+    ]
+
+
+def test_a_broken_table_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = DATAFRAMES["parquet"]
+    for broken in (data[:500], b"PAR1", data[:40] + bytes(400) + data[440:], data[:-300] + bytes(292) + data[-8:]):
+        [*_, last] = chunks(broken)
+        assert [skip.reason[:26] for skip in last.skipped] == ["the Parquet file is broken"]
+    monkeypatch.setattr(parquet_files, "MAX_COLUMNS", 3)
+    [chunk] = chunks(data)
+    assert chunk.skipped[0].reason == "it has more than 3 columns."
+
+
+def test_without_pyarrow_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    [chunk] = chunks(DATAFRAMES["parquet"])
+    assert "pip install pyarrow" in chunk.skipped[0].reason

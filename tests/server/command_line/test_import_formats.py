@@ -1,0 +1,68 @@
+"""``manage.py logs import``: files of other programs, of each format, taken in once."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+from django.core.management import CommandError
+
+from tests.server.command_line.test_importing import logs, refused, turns
+from tests.telemetry.reading import reports
+from tests.telemetry.reading.dataframe_rows import ROWS
+
+pytestmark = pytest.mark.django_db
+
+
+def as_lines(*values: Any) -> bytes:
+    return b"".join(json.dumps(value).encode() + b"\n" for value in values)
+
+
+def parquet(rows: list[dict[str, Any]]) -> bytes:
+    out = io.BytesIO()
+    pandas.DataFrame(rows).to_parquet(out)
+    return out.getvalue()
+
+
+FILES: dict[str, tuple[str, bytes]] = {
+    "phoenix_lines": ("spans.jsonl", as_lines(*ROWS)),
+    "phoenix_parquet": ("spans.parquet", parquet(ROWS)),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_becomes_its_turn_once(name: str, tmp_path: Path) -> None:
+    file = tmp_path / FILES[name][0]
+    file.write_bytes(FILES[name][1])
+    said = logs("import", tmp_path)
+    assert "Turns: 1 new, 0 known, 0 changed." in said
+    assert "Skipped" not in said
+    [row] = turns()
+    assert (row.input_preview, row.output_preview) == ("How warm is it in Rome?", "It is 18 degrees.")
+    assert row.source == "import"
+    assert "Turns: 0 new, 1 known, 0 changed." in logs("import", file)
+
+
+BROKEN: dict[str, tuple[str, bytes, str]] = {
+    "phoenix": ("spans.jsonl", as_lines({**ROWS[0], "context.trace_id": "?"}), "OpenTelemetry's trace_id and span_id"),
+    "parquet": ("spans.parquet", parquet(ROWS)[:-20], "the Parquet file is broken"),
+    "table": ("table.parquet", parquet([{"a": 1}]), "no span has a context"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_file_of_which_nothing_can_be_taken_says_why(name: str, tmp_path: Path) -> None:
+    file, content, reason = BROKEN[name]
+    (tmp_path / file).write_bytes(content)
+    assert reason in refused(tmp_path)
+
+
+def test_spans_of_no_agent_are_counted_and_formats_named(tmp_path: Path) -> None:
+    file = tmp_path / "spans.jsonl"
+    file.write_bytes(as_lines(reports.request(reports.span(1, 1, "GET /"))))
+    with pytest.raises(CommandError, match=r"None of its 1 spans is a call .* Formats that are read: turns, otlp,"):
+        logs("import", file)
