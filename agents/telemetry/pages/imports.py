@@ -33,11 +33,12 @@ REFRESH_S = 2
 FORMAT_NAMES = {
     "auto": gettext_noop("read from each file"),
     "turns": gettext_noop("whole turns exported here"),
-    "otlp": "OpenTelemetry (OTLP JSON)",
+    "otlp": "OpenTelemetry (OTLP JSON), Tempo",
     "openai_agents": "OpenAI Agents SDK",
     "langsmith": "LangSmith",
     "mlflow": "MLflow",
     "phoenix": "Phoenix",
+    "jaeger": "Jaeger",
     "claude_code": "Claude Code",
     "codex": "Codex",
     "gemini_cli": "Gemini CLI",

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Literal, get_args
 
-from agents.telemetry.reading import gzip_files, parquet_files, phoenix
+from agents.telemetry.reading import gzip_files, jaeger, parquet_files, phoenix, tempo
 from agents.telemetry.reading.decoding import FormatError
 from agents.telemetry.reading.json_text import parse_json
 
 FileFormat = Literal[
-    "turns", "otlp", "openai_agents", "langsmith", "mlflow", "phoenix", "claude_code", "codex", "gemini_cli"
+    "turns",
+    "otlp",
+    "openai_agents",
+    "langsmith",
+    "mlflow",
+    "phoenix",
+    "jaeger",
+    "claude_code",
+    "codex",
+    "gemini_cli",
 ]
 """``turns`` is our own export, of whole turns."""
 
@@ -26,7 +35,8 @@ _CODEX = frozenset({"session_meta", "response_item", "event_msg", "turn_context"
 FormatTest = Callable[[dict[str, Any]], bool]
 
 _TESTS: tuple[tuple[FileFormat, FormatTest], ...] = (
-    ("otlp", lambda line: bool(_OTLP & line.keys())),
+    ("otlp", lambda line: bool(_OTLP & line.keys()) or tempo.is_tempo(line)),
+    ("jaeger", lambda line: jaeger.is_trace(line) or jaeger.is_trace(_first(line.get("data")))),
     ("turns", lambda line: isinstance(line.get("turn"), dict) and "turn_id" in line["turn"]),
     ("mlflow", lambda line: _has_inside(line, "data", "spans") and "info" in line),
     ("mlflow", lambda line: _first(line.get("traces")).keys() >= {"info", "data"}),
@@ -43,6 +53,9 @@ _TESTS: tuple[tuple[FileFormat, FormatTest], ...] = (
 _MARKERS: tuple[tuple[bytes, FileFormat], ...] = (
     (b'"resourceSpans"', "otlp"),
     (b'"resourceLogs"', "otlp"),
+    (b'"scopeSpans"', "otlp"),
+    (b'"instrumentationLibrarySpans"', "otlp"),
+    (b'"operationName"', "jaeger"),
     (b'"mlflow.', "mlflow"),
     (b'"trace_location"', "mlflow"),
     (b'"trace.span"', "openai_agents"),

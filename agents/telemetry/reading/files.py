@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from agents.base.errors import InvalidRequest
-from agents.telemetry.reading import langsmith, mlflow, openai_agents, otlp, phoenix
+from agents.telemetry.reading import jaeger, langsmith, mlflow, openai_agents, otlp, phoenix, tempo
 from agents.telemetry.reading.decoding import Decoded, FormatError
 from agents.telemetry.reading.detect_format import FileFormat
 from agents.telemetry.reading.json_lines import JsonLines
@@ -69,12 +69,13 @@ def _decode_lines(lines: JsonLines, read: Callable[[object], Decoded]) -> Decode
 
 
 def _otlp(body: object) -> Decoded:
-    """Decode the Collector's lines: traces, logs and metrics; metrics hold nothing that the spans do not."""
+    """Decode the Collector's lines: traces, logs and metrics; metrics hold nothing that the spans do not. Traces come
+    in Tempo's shapes, too."""
     if isinstance(body, dict) and "resourceMetrics" in body:
         return Decoded(ignored=1)
     if isinstance(body, dict) and "resourceLogs" in body:
         return otlp.logs_from_json(body)
-    return otlp.traces_from_json(body)
+    return otlp.traces_from_json(tempo.as_otlp(body))
 
 
 def _langsmith(body: object) -> Decoded:
@@ -92,4 +93,5 @@ _BODY_DECODERS: dict[str, Callable[[object], Decoded]] = {
     "langsmith": _langsmith,
     "mlflow": mlflow.from_json,
     "phoenix": phoenix.from_json,
+    "jaeger": jaeger.from_json,
 }

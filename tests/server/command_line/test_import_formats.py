@@ -14,6 +14,8 @@ from django.core.management import CommandError
 from tests.server.command_line.test_importing import logs, refused, turns
 from tests.telemetry.reading import reports
 from tests.telemetry.reading.dataframe_rows import ROWS
+from tests.telemetry.reading.test_jaeger import REQUEST, as_jaeger
+from tests.telemetry.reading.test_tempo import as_tempo
 
 pytestmark = pytest.mark.django_db
 
@@ -31,6 +33,8 @@ def parquet(rows: list[dict[str, Any]]) -> bytes:
 FILES: dict[str, tuple[str, bytes]] = {
     "phoenix_lines": ("spans.jsonl", as_lines(*ROWS)),
     "phoenix_parquet": ("spans.parquet", parquet(ROWS)),
+    "jaeger": ("trace.json", json.dumps(as_jaeger(REQUEST), indent=1).encode()),
+    "tempo": ("trace.json", json.dumps(as_tempo(REQUEST)).encode()),
 }
 
 
@@ -50,6 +54,8 @@ def test_a_file_becomes_its_turn_once(name: str, tmp_path: Path) -> None:
 BROKEN: dict[str, tuple[str, bytes, str]] = {
     "phoenix": ("spans.jsonl", as_lines({**ROWS[0], "context.trace_id": "?"}), "OpenTelemetry's trace_id and span_id"),
     "parquet": ("spans.parquet", parquet(ROWS)[:-20], "the Parquet file is broken"),
+    "jaeger": ("trace.json", as_lines({"data": [{"traceID": "1", "spans": [{"spanID": "1"}]}]}), "no span has a"),
+    "tempo": ("trace.json", as_lines({"trace": {"resourceSpans": 5}}), "resourceSpans: a list is expected"),
     "table": ("table.parquet", parquet([{"a": 1}]), "no span has a context"),
 }
 

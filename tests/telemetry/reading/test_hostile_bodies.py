@@ -15,13 +15,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.base.errors import InvalidRequest
-from agents.telemetry.reading import detect_format, files, langsmith, mlflow, openai_agents, otlp, phoenix
+from agents.telemetry.reading import (
+    detect_format,
+    files,
+    jaeger,
+    langsmith,
+    mlflow,
+    openai_agents,
+    otlp,
+    phoenix,
+    tempo,
+)
 from agents.telemetry.reading.decoding import MAX_ID_CHARS, Decoded
 from agents.telemetry.reading.merging import merge
 from agents.telemetry.reading.sessions import claude_code, codex, gemini_cli
 from tests.telemetry.reading import captures
 from tests.telemetry.reading.dataframe_rows import ROWS
+from tests.telemetry.reading.test_jaeger import REQUEST, as_jaeger
 from tests.telemetry.reading.test_phoenix import SPAN as PHOENIX
+from tests.telemetry.reading.test_tempo import as_tempo
 
 WRONG: tuple[Any, ...] = (
     *(None, True, 0, -1, 2**70, 10**400, 1e308, math.inf, math.nan, "", "\x00", "\ud800", "x" * 300),
@@ -45,6 +57,8 @@ BODIES: dict[str, tuple[Callable[[Any], Decoded], Any]] = {
     "mlflow": (mlflow.from_json, captures.requests("mlflow__export")[0]["body"]),
     "phoenix": (phoenix.from_json, {"data": [PHOENIX, {**PHOENIX, "attributes": {"llm": {"a": [{"b": 1}]}}}]}),
     "phoenix_rows": (phoenix.from_json, ROWS),
+    "jaeger": (jaeger.from_json, as_jaeger(REQUEST)),
+    "tempo": (lambda body: otlp.traces_from_json(tempo.as_otlp(body)), as_tempo(REQUEST)),
     "langsmith": (langsmith.from_batch, {"post": list(_runs("langsmith__tool-error"))}),
 }
 SESSIONS: dict[str, tuple[Callable[..., Decoded], str]] = {
