@@ -17,8 +17,9 @@ from agents.logs.pages.numbers import zone_of
 from agents.logs.schemas.numbers import Stats
 from agents.logs.store import numbers
 from agents.pages import outliers, period_metrics, periods
-from agents.pages.period_metrics import TableLabels
+from agents.pages.period_metrics import PeriodStats, TableLabels
 from agents.pages.periods import MetricsQuery, TimePeriod
+from agents.query.tree import Level
 from agents.record.store import agents
 from agents.record.store.agents import AgentRecord
 from agents.uikit import charts
@@ -26,6 +27,8 @@ from agents.uikit.access import PageRequest, page
 from agents.uikit.charts import Sparkline
 from agents.uikit.kept_numbers import come_later, kept_numbers, url_with_numbers
 from agents.uikit.links import at
+
+LEVELS: tuple[Level, ...] = ("turn", "step")
 
 
 @page("read")
@@ -74,7 +77,6 @@ def agent_metrics(actor: Actor, record: AgentRecord, period: TimePeriod) -> dict
     """Figures, charts, tools and failures of an agent; only ``slow``, a message, if counting took too long."""
     base = MetricsQuery(f"agent:{record.public_id}")
     current = base.during(period.low_us, period.high_us)
-    previous = base.during(period.previous.low_us, period.previous.high_us)
     calls = MetricsQuery(f"type:tool {current.text}", "step")
     try:
         models = numbers.groups(actor, current.query, ["model"]).groups
@@ -83,9 +85,8 @@ def agent_metrics(actor: Actor, record: AgentRecord, period: TimePeriod) -> dict
             "slow": "",
             "period": period,
             "rows_url": current.url,
-            "figures": period_metrics.figures(
-                numbers.stats(actor, current.query), numbers.stats(actor, previous.query), current, previous
-            ),
+            "figures": period_metrics.figures(PeriodStats.count(actor, base, period)),
+            "in_other_turns": _in_other_turns(actor, record, period),
             "charts": period_metrics.period_charts(actor, base, period, models),
             "table": period_metrics.top_table(
                 "tool", tools, calls, "count", TableLabels(_("Tools"), _("No tool calls in this period."), "–")
@@ -98,26 +99,41 @@ def agent_metrics(actor: Actor, record: AgentRecord, period: TimePeriod) -> dict
         return {"slow": error.message}
 
 
+def _in_other_turns(actor: Actor, record: AgentRecord, period: TimePeriod) -> dict[str, Any] | None:
+    """Figures of what an agent did in turns of others, as a sub-agent or after a hand-over; None if it did nothing.
+    Raises Unavailable when counting takes too long."""
+    base = MetricsQuery(f"agent:{record.public_id} no(turn)(agent:{record.public_id})", "step")
+    stats = PeriodStats.count(actor, base, period)
+    if not stats.current.count:
+        return None
+    return {"url": stats.query.url, "figures": period_metrics.figures_of_steps(stats)}
+
+
 # ------------------------------------------------------------------------------------ the list of agents
 
 
 @dataclass(frozen=True, slots=True)
 class AgentHealth:
-    """Statistics of an agent's turns in a period, and a sparkline of their number."""
+    """Statistics of an agent's turns in a period, and a sparkline of their number; of one without turns ``steps`` are
+    those of what it did in turns of others, None if it did nothing."""
 
     stats: Stats
     url: str
     failed_url: str
     sparkline: Sparkline
     label: str
+    steps: Stats | None
+    steps_url: str
+    failed_steps_url: str
 
 
 @dataclass(frozen=True, slots=True)
 class _AgentCounts:
-    """What is counted over a period by agent: statistics, and turns by agent and bar."""
+    """What is counted over a period by agent: statistics of turns and of steps, and turns by agent and bar."""
 
     period: TimePeriod
     stats: Mapping[int, Stats]
+    steps: Mapping[int, Stats]
     turns_by_bar: Mapping[tuple[int, int], int]
 
 
@@ -132,10 +148,11 @@ def kept_health(request: PageRequest, records: Sequence[AgentRecord]) -> dict[st
 
 
 def _count_agents(actor: Actor, period: TimePeriod) -> _AgentCounts | None:
-    query = MetricsQuery("").during(period.low_us, period.high_us).query
+    turns, steps = (MetricsQuery("", level).during(period.low_us, period.high_us).query for level in LEVELS)
     try:
-        stats = numbers.by_agent(actor, query, limit=100_000)
-        return _AgentCounts(period, stats, numbers.agents_over_time(actor, query, period.bar, period.zone))
+        stats, of_steps = (numbers.by_agent(actor, query, limit=100_000) for query in (turns, steps))
+        turns_by_bar = numbers.agents_over_time(actor, turns, period.bar, period.zone)
+        return _AgentCounts(period, stats, of_steps, turns_by_bar)
     except Unavailable:
         return None
 
@@ -145,11 +162,20 @@ def _health_by_agent(counted: _AgentCounts, records: Sequence[AgentRecord]) -> d
     starts = [start for start, _low, _high in period.bars]
     out = {}
     for record in records:
-        own_query = MetricsQuery(f"agent:{record.public_id}").during(period.low_us, period.high_us)
+        own_query, step_query = (
+            MetricsQuery(f"agent:{record.public_id}", level).during(period.low_us, period.high_us) for level in LEVELS
+        )
         counts = [counted.turns_by_bar.get((record.key, start), 0) for start in starts]
         agent_stats = counted.stats.get(record.key, Stats())
         label = _("%(count)s turns, at most %(most)s at a time") % {"count": agent_stats.count, "most": max(counts)}
         out[record.key] = AgentHealth(
-            agent_stats, own_query.url, own_query.also("status:failed").url, charts.sparkline(counts), label
+            agent_stats,
+            own_query.url,
+            own_query.also("status:failed").url,
+            charts.sparkline(counts),
+            label,
+            None if agent_stats.count else counted.steps.get(record.key),
+            step_query.url,
+            step_query.also("status:failed").url,
         )
     return out

@@ -28,7 +28,7 @@ from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import listing, numbers, pinned_groups, rows
 from agents.logs.store.pinned_groups import PinnedList
 from agents.pages import outliers, period_metrics, periods
-from agents.pages.period_metrics import TableLabels
+from agents.pages.period_metrics import PeriodStats, TableLabels
 from agents.pages.periods import MetricsQuery, TimePeriod
 from agents.pages.pinned_groups import parts as pinned_parts
 from agents.uikit.access import PageRequest, page
@@ -146,16 +146,14 @@ def dashboard_metrics(actor: Actor, params: _DashboardParams, pinned: Sequence[P
 
 
 def _dashboard_metrics(actor: Actor, params: _DashboardParams) -> dict[str, Any]:
-    period, before = params.period, params.period.previous
+    period = params.period
     current = ALL_TURNS.during(period.low_us, period.high_us)
-    previous = ALL_TURNS.during(before.low_us, before.high_us)
     models = numbers.groups(actor, current.query, ["model"]).groups
-    stats = numbers.stats(actor, current.query)
     return {
         "slow": "",
         "period": period,
         "rows_url": current.url,
-        "figures": period_metrics.figures(stats, numbers.stats(actor, previous.query), current, previous),
+        "figures": period_metrics.figures(PeriodStats.count(actor, ALL_TURNS, period)),
         "charts": period_metrics.period_charts(actor, ALL_TURNS, period, models),
         "tables": _tables(actor, current, models, params.sort),
         "sorts": _sorts(params),

@@ -54,54 +54,74 @@ _Text: TypeAlias = Callable[[Stats], str]
 _Amount: TypeAlias = Callable[[Stats], float | None]
 
 
-def figures(current: Stats, previous: Stats, query: MetricsQuery, previous_query: MetricsQuery) -> list[PeriodFigure]:
-    """The figures of a period compared with those of the one before."""
+@dataclass(frozen=True, slots=True)
+class PeriodStats:
+    """The statistics of the rows of a period, and of those of the one before, with their queries."""
 
-    def figure(title: str, text: _Text, amount: _Amount, **more: Any) -> PeriodFigure:
-        change = change_label(amount(current), amount(previous))
-        return PeriodFigure(title, text(current), query.url, text(previous), previous_query.url, change, **more)
+    current: Stats
+    previous: Stats
+    query: MetricsQuery
+    previous_query: MetricsQuery
 
-    def counted(title: str, amount: Callable[[Stats], int]) -> PeriodFigure:
-        return figure(title, lambda stats: format.count(amount(stats)), amount)
+    @classmethod
+    def count(cls, actor: Actor, base: MetricsQuery, period: TimePeriod) -> PeriodStats:
+        """Count the rows of a query. Raises Unavailable when it takes too long."""
+        current, previous = (base.during(each.low_us, each.high_us) for each in (period, period.previous))
+        return cls(numbers.stats(actor, current.query), numbers.stats(actor, previous.query), current, previous)
 
+    def figure(self, title: str, text: _Text, amount: _Amount, where: str = "", **more: Any) -> PeriodFigure:
+        """A figure that leads to its rows: to those under the condition ``where``, if there is one."""
+        url, previous_url = (query.also(where).url for query in (self.query, self.previous_query))
+        change = change_label(amount(self.current), amount(self.previous))
+        return PeriodFigure(title, text(self.current), url, text(self.previous), previous_url, change, **more)
+
+    def counted(self, title: str, amount: Callable[[Stats], int], where: str = "", **more: Any) -> PeriodFigure:
+        return self.figure(title, lambda stats: format.count(amount(stats)), amount, where, **more)
+
+    def failed(self) -> PeriodFigure:
+        failed, note = self.current.failed, format.percent(self.current.failed, self.current.count)
+        return self.counted(_("failed"), lambda stats: stats.failed, "status:failed", bad=failed > 0, note=note)
+
+    def tokens(self) -> list[PeriodFigure]:
+        return [
+            self.counted(_("tokens in"), lambda stats: stats.tokens.input_tokens),
+            self.counted(_("tokens out"), lambda stats: stats.tokens.output_tokens),
+        ]
+
+    def cost(self, **more: Any) -> PeriodFigure:
+        return self.figure(_("cost"), lambda stats: format.cost(stats.cost_usd), lambda stats: stats.cost_usd, **more)
+
+
+def figures(stats: PeriodStats) -> list[PeriodFigure]:
+    """The figures of the turns of a period compared with those of the one before."""
+    unknown = stats.current.cost_unknown
+    note = _("%(count)s without a cost") % {"count": format.count(unknown)} if unknown else ""
     return [
-        counted(_("turns"), lambda stats: stats.count),
-        _failed(current, previous, query, previous_query),
-        *(_percentile(name, current, previous, query, previous_query) for name in ("p50", "p95", "p99")),
-        counted(_("tokens in"), lambda stats: stats.tokens.input_tokens),
-        counted(_("tokens out"), lambda stats: stats.tokens.output_tokens),
-        figure(
-            _("cost"),
-            lambda stats: format.cost(stats.cost_usd),
-            lambda stats: stats.cost_usd,
-            note=_("%(count)s without a cost") % {"count": format.count(current.cost_unknown)}
-            if current.cost_unknown
-            else "",
-            note_url=query.also("-has:cost").url,
-        ),
+        stats.counted(_("turns"), lambda each: each.count),
+        stats.failed(),
+        *(_percentile(name, stats) for name in ("p50", "p95", "p99")),
+        *stats.tokens(),
+        stats.cost(note=note, note_url=stats.query.also("-has:cost").url),
     ]
 
 
-def _failed(current: Stats, previous: Stats, query: MetricsQuery, previous_query: MetricsQuery) -> PeriodFigure:
-    return PeriodFigure(
-        _("failed"),
-        format.count(current.failed),
-        query.also("status:failed").url,
-        format.count(previous.failed),
-        previous_query.also("status:failed").url,
-        change_label(current.failed, previous.failed),
-        bad=current.failed > 0,
-        note=format.percent(current.failed, current.count),
-    )
+def figures_of_steps(stats: PeriodStats) -> list[PeriodFigure]:
+    """The same of steps."""
+    return [
+        stats.counted(_("steps"), lambda each: each.count),
+        stats.counted(_("tool calls"), lambda each: each.tools, "type:tool"),
+        stats.failed(),
+        *stats.tokens(),
+        stats.cost(),
+    ]
 
 
-def _percentile(
-    name: str, current: Stats, previous: Stats, query: MetricsQuery, previous_query: MetricsQuery
-) -> PeriodFigure:
-    new, old = (getattr(stats.duration_ms, name) for stats in (current, previous))
-    return PeriodFigure(
-        name, format.duration(new), query.url, format.duration(old), previous_query.url, change_label(new, old)
-    )
+def _percentile(name: str, stats: PeriodStats) -> PeriodFigure:
+    def amount(each: Stats) -> float | None:
+        value: float | None = getattr(each.duration_ms, name)
+        return value
+
+    return stats.figure(name, lambda each: format.duration(amount(each)), amount)
 
 
 def change_label(current: float | None, previous: float | None) -> str:

@@ -12,15 +12,17 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.store import keys
 from agents.base.timestamps import to_datetime
-from agents.record.models.agents import Session
+from agents.record.models.agents import Agent, Session
 from agents.record.models.prices import Price
 from agents.record.store import agents, costs
 from agents.uikit import format
 from tests.conftest import Clock
 from tests.support.builders import make_agent
 from tests.support.pages.api_numbers import check_figures, check_table, get, links, part, said, stats
+from tests.support.pages.external_turns import tell
 from tests.support.pages.logged_turns import Worked, log_turn, make_session
 from tests.support.pages.markup import elements, words
+from tests.telemetry.reading import reports
 
 pytestmark = pytest.mark.django_db
 
@@ -99,7 +101,44 @@ def test_numbers_of_an_agent_are_for_those_who_may_see_it(
         assert client.get(f"/agents/{busy}/{path}").status_code == 404
 
 
+@pytest.fixture
+def helper(me: Actor, clock: Clock) -> str:
+    """The public id of an agent elsewhere that does all it does in turns of another."""
+    Price.objects.create(model="*", starts_at=to_datetime(0), input_nano=500, output_nano=1500)
+    costs.forget()
+    tell(me, *reports.delegated(1, "<b>finder"))
+    clock.pass_s(60)
+    return ids.public(ids.Kind.AGENT, Agent.objects.unscoped("test").get(name="<b>finder").pk)
+
+
+def test_what_it_did_in_turns_of_others_is_counted(client: Client, helper: str) -> None:
+    page = get(client, f"/agents/{helper}/")
+    assert check_figures(client, page) == 8
+    others = part(page, 'aria-labelledby="elsewhere-head"', "</section>")
+    assert check_figures(client, others) == 6
+    assert "tokens in 20" in said(others)
+    assert "tokens out 5" in said(others)
+    where, title = links(others)[0]
+    assert (title, stats(client, where)["tools"]) == ("In turns of other agents", 1)
+    assert "search 1 1 100 %" in said(part(page, 'id="top-tool"', "</section>"))
+
+
+def test_an_agent_with_turns_of_its_own_alone_says_nothing_of_others(client: Client, busy: str) -> None:
+    assert "In turns of other agents" not in get(client, f"/agents/{busy}/")
+
+
 # ------------------------------------------------------------------------------------------- the list
+
+
+def test_an_agent_that_works_for_others_is_not_idle_in_the_list(client: Client, helper: str) -> None:
+    page = get(client, "/agents/?period=24h")
+    rows = part(page, "<tbody>", "</tbody>").split("<tr")[1:]
+    [row] = [each for each in rows if f"/agents/{helper}/" in each]
+    [where] = [url for url, text in links(row) if text == "3 steps in turns of others"]
+    assert stats(client, where)["count"] == 3
+    failed = f"{stats(client, where)['failed']} 33"
+    assert failed in said(row)
+    assert [("in turns of others" in each) for each in rows].count(True) == 1
 
 
 def test_the_list_tells_agents_of_one_name_apart(client: Client, me: Actor, busy: str) -> None:

@@ -63,7 +63,7 @@ def check_figures(client: Client, page: str) -> int:
 
 def _told(title: str, data: dict[str, Any]) -> str:
     match title:
-        case "turns" | "failed":
+        case "turns" | "failed" | "steps" | "tool calls":
             return format.count(data["count"])
         case "p50" | "p95" | "p99":
             return format.duration(data["duration_ms"][title])

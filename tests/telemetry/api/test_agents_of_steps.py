@@ -24,30 +24,6 @@ def _static() -> None:
     collect_static()
 
 
-CHAT: dict[str, Any] = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "gpt-4o"}
-USED: dict[str, Any] = {"gen_ai__usage__input_tokens": 20, "gen_ai__usage__output_tokens": 5}
-SEARCH: dict[str, Any] = {"gen_ai__operation__name": "execute_tool", "gen_ai__tool__name": "search"}
-
-
-def agent(name: str) -> dict[str, Any]:
-    return {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": name}
-
-
-def delegated(trace: int, below: str = "finder") -> list[Any]:
-    """A turn of a desk, whose model is asked, and of an agent below it, whose model and tool are."""
-    said: dict[str, Any] = {
-        "gen_ai__input__messages": reports.text("user", "Where?"),
-        "gen_ai__output__messages": reports.text("assistant", "There."),
-    }
-    return [
-        reports.span(trace, 1, "invoke_agent desk", takes=9, **agent("desk")),
-        reports.span(trace, 2, "chat", parent=1, **CHAT, **USED, **said),
-        reports.span(trace, 3, f"invoke_agent {below}", parent=1, at=2, takes=5, **agent(below)),
-        reports.span(trace, 4, "chat", parent=3, at=3, **CHAT, **USED, **said),
-        reports.span(trace, 5, "search", parent=3, at=4, **SEARCH, fails="timeout"),
-    ]
-
-
 def report(client: Client, *spans: Any) -> None:
     answer = client.post("/v1/traces", json.dumps(reports.request(*spans)), content_type="application/json")
     assert answer.status_code == 200, answer.content
@@ -64,7 +40,7 @@ def names(client: Client, query: str) -> list[tuple[str, str]]:
 
 
 def test_a_step_is_found_by_the_agent_that_did_it(client: Client) -> None:
-    report(client, *delegated(1))
+    report(client, *reports.delegated(1))
     of_finder = [("finder", "finder"), ("finder", "gpt-4o"), ("finder", "search")]
     assert names(client, "agent:finder") == of_finder
     assert names(client, "agent:desk type:inference") == [("desk", "gpt-4o")]
@@ -77,7 +53,7 @@ def test_a_step_is_found_by_the_agent_that_did_it(client: Client) -> None:
 
 
 def test_turns_are_found_in_which_an_agent_did_something(client: Client) -> None:
-    report(client, *delegated(1), *delegated(2, "writer"))
+    report(client, *reports.delegated(1), *reports.delegated(2, "writer"))
     [turn] = rows(client, "step(agent:finder)", "turns")
     assert turn["agent_name"] == "desk"
     assert rows(client, "step(agent:finder tool:search status:failed)", "turns") == [turn]
@@ -88,7 +64,7 @@ def test_turns_are_found_in_which_an_agent_did_something(client: Client) -> None
 
 def test_numbers_are_those_of_the_agents_that_did_the_steps(client: Client) -> None:
     Price.objects.create(model="*", starts_at=to_datetime(0), input_nano=1000, output_nano=2000)
-    report(client, *delegated(1))
+    report(client, *reports.delegated(1))
     groups = client.get("/v1/logs/steps/stats", {"by": "agent"}).json()["groups"]
     counted = {
         group["values"][0]: (
@@ -108,14 +84,14 @@ def test_numbers_are_those_of_the_agents_that_did_the_steps(client: Client) -> N
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_exports_name_the_agent_of_each_step(client: Client, form: str) -> None:
-    report(client, *delegated(1))
+    report(client, *reports.delegated(1))
     text = body_of(client.get("/v1/logs/steps/export", {"format": form, "q": "tool:search"})).decode()
     [row] = [json.loads(text)] if form == "jsonl" else csv.DictReader(io.StringIO(text))
     assert row["agent_name"] == "finder"
 
 
 def test_the_list_of_steps_shows_it(client: Client) -> None:
-    report(client, *delegated(1))
+    report(client, *reports.delegated(1))
     page = client.get("/steps/", {"q": "agent:finder type:tool"}).content.decode()
     row = page.partition('<tr class="log-row')[2].partition("</tr>")[0]
     assert "finder" in row
@@ -123,7 +99,7 @@ def test_the_list_of_steps_shows_it(client: Client) -> None:
 
 
 def test_a_step_changes_its_agent_when_more_is_reported(client: Client) -> None:
-    root, first, below, *others = delegated(1)
+    root, first, below, *others = reports.delegated(1)
     report(client, root, first, *others)
     assert {name for name, _ in names(client, "")} == {"desk"}
     report(client, below)
@@ -143,7 +119,7 @@ def test_steps_after_a_hand_off_are_those_of_the_agent_that_took_over(client: Cl
 
 
 def test_what_a_deleted_agent_did_stays_and_is_not_its_turns(client: Client) -> None:
-    report(client, *delegated(1))
+    report(client, *reports.delegated(1))
     [tool] = rows(client, "tool:search")
     assert client.delete(f"/v1/agents/{tool['agent_id']}").status_code == 204
     [row] = rows(client, "tool:search")
@@ -151,7 +127,7 @@ def test_what_a_deleted_agent_did_stays_and_is_not_its_turns(client: Client) -> 
     assert names(client, "agent:desk type:tool") == []
     groups = client.get("/v1/logs/steps/stats", {"by": "agent"}).json()["groups"]
     assert {tuple(group["labels"]) for group in groups} == {("desk",), ("",)}
-    report(client, *delegated(2))
+    report(client, *reports.delegated(2))
     assert names(client, "agent:finder type:tool") == [("finder", "search")]
 
 

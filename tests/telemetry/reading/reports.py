@@ -94,3 +94,22 @@ def request(*spans: Any, **resource: Any) -> dict[str, Any]:
             {"resource": {"attributes": named}, "scopeSpans": [{"scope": {"name": "t"}, "spans": list(spans)}]}
         ]
     }
+
+
+def delegated(trace: int, below: str = "finder") -> list[Any]:
+    """A turn of an agent, the desk, whose model is asked, and of another below it, whose model is asked and whose tool
+    fails."""
+    model = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "gpt-4o"}
+    usage = {"gen_ai__usage__input_tokens": 20, "gen_ai__usage__output_tokens": 5}
+    said = {"gen_ai__input__messages": text("user", "Where?"), "gen_ai__output__messages": text("assistant", "There.")}
+    call: dict[str, Any] = {**model, **usage, **said}
+    desk: dict[str, Any] = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "desk"}
+    other = {**desk, "gen_ai__agent__name": below}
+    tool: dict[str, Any] = {"gen_ai__operation__name": "execute_tool", "gen_ai__tool__name": "search"}
+    return [
+        span(trace, 1, "invoke_agent desk", takes=9, **desk),
+        span(trace, 2, "chat", parent=1, **call),
+        span(trace, 3, f"invoke_agent {below}", parent=1, at=2, takes=5, **other),
+        span(trace, 4, "chat", parent=3, at=3, **call),
+        span(trace, 5, "search", parent=3, at=4, **tool, fails="timeout"),
+    ]
