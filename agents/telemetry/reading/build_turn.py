@@ -13,6 +13,7 @@ from agents.telemetry.reading.groups import TurnGroup
 from agents.telemetry.reading.input_output import input_of, instructions_of, output_of, tools_of
 from agents.telemetry.reading.outcome import TurnOutcome, outcome_of
 from agents.telemetry.reading.records import ExternalStep, ExternalTurn
+from agents.telemetry.reading.same_turns import run_of
 from agents.telemetry.reading.span_metadata import add_metadata, tags_of, user_of
 from agents.telemetry.reading.steps import inferred_model_step, steps_of, walk_trees
 from agents.telemetry.reading.tree import SpanNode
@@ -83,6 +84,8 @@ def turn_of(group: TurnGroup, session: str, key: str) -> ExternalTurn:
         warnings=warnings_of(
             group, turn_nodes.by_time, steps, outcome, has_session=not session.startswith(TRACE_SESSION_PREFIX)
         ),
+        run=run_of(group),
+        format=turn_nodes.sources[0].span.format,
     )
 
 

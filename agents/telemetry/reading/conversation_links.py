@@ -12,6 +12,7 @@ from agents.telemetry.reading.call_history import input_marks, output_marks
 from agents.telemetry.reading.conversations import service_of, session_of_trace
 from agents.telemetry.reading.groups import GroupedTrace, group_trace
 from agents.telemetry.reading.same_calls import join_same_calls, report_marks
+from agents.telemetry.reading.same_turns import runs_of
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.tree import TraceTree, build_tree, merge_spans
 
@@ -22,8 +23,8 @@ class ConversationLinks:
     agent, workflow or chain is on top, only calls of models and tools. Then, without a session, ``output_marks`` and
     ``input_marks`` are short hashes of the calls and answers that this trace's models gave, and that their histories
     hold: a trace whose ``input_marks`` meet an earlier one's ``output_marks``, of the same ``service``, is of its
-    conversation. ``reports`` tell of the calls of models in it, bare or not: another trace with one of them may
-    report the same call."""
+    conversation. ``reports`` tell of the calls of models in it, bare or not, and of coding agents' turns: another
+    trace with one of them may report the same call or turn."""
 
     session: str = ""
     is_bare: bool = False
@@ -47,7 +48,11 @@ def links_of(spans: Iterable[Span]) -> ConversationLinks:
 def links_of_tree(trace: TraceTree, grouped: GroupedTrace) -> ConversationLinks:
     """Return the links of a trace whose tree is already built."""
     bare = grouped.bare
-    session, service, reports = session_of_trace(trace), service_of(trace), frozenset(report_marks(trace))
+    session, service, reports = (
+        session_of_trace(trace),
+        service_of(trace),
+        frozenset(report_marks(trace) | runs_of(grouped)),
+    )
     if session or not bare:
         return ConversationLinks(session, bool(bare), service=service, reports=reports)
     return ConversationLinks(

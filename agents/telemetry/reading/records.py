@@ -46,7 +46,8 @@ class ExternalTurn(msgspec.Struct, frozen=True):
     """One turn. ``id`` stays the same whatever arrives later, and in whatever order. ``session`` is the
     sender's id of the conversation, or ``trace:<id>`` where there is none; ``session_name`` its display name, where
     that is something else. ``agents`` are all that took part, ``agent`` the one that was asked. ``warnings`` are
-    sentences for the reader (attributes that were cut, a parent that never arrived)."""
+    sentences for the reader (attributes that were cut, a parent that never arrived). ``run`` is the id that a coding
+    agent itself gives the turn, the same in all reports of it, ``format`` that of the spans it is reported in."""
 
     id: str
     session: str
@@ -70,3 +71,5 @@ class ExternalTurn(msgspec.Struct, frozen=True):
     hidden: bool = False
     warnings: tuple[str, ...] = ()
     session_name: str = ""
+    run: str = ""
+    format: str = ""

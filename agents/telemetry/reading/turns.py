@@ -19,6 +19,7 @@ from agents.telemetry.reading.groups import GroupedTrace, TurnGroup, group_trace
 from agents.telemetry.reading.import_overrides import apply_overrides
 from agents.telemetry.reading.records import ExternalTurn
 from agents.telemetry.reading.same_calls import join_same_calls
+from agents.telemetry.reading.same_turns import join_same_turns
 from agents.telemetry.reading.span_metadata import session_of, session_of_resource
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.steps import walk_trees
@@ -47,7 +48,8 @@ def _build(merged: dict[str, dict[str, Span]]) -> tuple[ConversationLinks, list[
         [name] = traces
         links = links_of_tree(traces[name], grouped[name])
     turns = [*exported.values(), *_of_groups(traces, grouped), *_of_conversations(traces, grouped)]
-    return links, sorted((apply_overrides(turn, merged) for turn in turns), key=lambda turn: (turn.started_us, turn.id))
+    turns = [apply_overrides(turn, merged) for turn in join_same_turns(turns)]
+    return links, sorted(turns, key=lambda turn: (turn.started_us, turn.id))
 
 
 def _of_groups(traces: dict[str, TraceTree], grouped: dict[str, GroupedTrace]) -> Iterator[ExternalTurn]:

@@ -23,6 +23,7 @@ from agents.telemetry.reading.spans import Span
 
 SCOPE = "com.anthropic.claude_code.tracing"
 REDACTED = "<REDACTED>"
+TURN = "interaction"
 ADVICE = (
     "Claude Code's spans carry no answers of its models. Its session file has them; with OTEL_LOG_USER_PROMPTS=1, "
     "OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1 its records have prompts and tools."
@@ -83,7 +84,7 @@ def _error(values: Values, span: Span) -> ErrorInfo | None:
 DIALECT = Dialect(
     markers=("span.type",),
     sender_kind=_sender_kind,
-    kinds={"interaction": kinds.AGENT, "llm_request": kinds.LLM, "tool": kinds.TOOL},
+    kinds={TURN: kinds.AGENT, "llm_request": kinds.LLM, "tool": kinds.TOOL},
     facts={
         EVERY: {"error": _error},
         kinds.AGENT: {"name": _agent, "agent": _agent},

@@ -225,9 +225,12 @@ def _build_projection(trace: _PendingTrace) -> _TraceProjection:
         _, records = turns.build_turns_and_links([*spans, *(span for other in others for span in spans_of(other))])
     related_ids = _related_ids(trace, links, others)
     records = [_with_warning(trace, record, len(spans)) for record in records]
-    source = _source(spans[0].format if spans else "otlp")
+    format_ = spans[0].format if spans else "otlp"
     return _TraceProjection(
-        trace, links, related_ids, tuple(write_turns.prepare_turn(record, source) for record in records)
+        trace,
+        links,
+        related_ids,
+        tuple(write_turns.prepare_turn(record, _source(record.format or format_)) for record in records),
     )
 
 
@@ -273,13 +276,13 @@ def _project_large(trace: _PendingTrace) -> None:
 def _project_in_slices(trace: _PendingTrace) -> None:
     with reader_process.start_reader() as reader:
         summary = reader.send_trace(_bodies(trace.key))
-        source = _source(summary.format)
         others = related_traces.find_related(trace.owner, trace.key, summary.links)
         reader.send_related(map(_bodies, others))
         stored_keys: set[int] = set()
         batch: list[PreparedTurn] = []
         for head, steps in reader.turns():
             record = _with_warning(trace, head.turn, summary.spans)
+            source = _source(record.format or summary.format)
             if len(head.steps) > MAX_STEPS_PER_WRITE:
                 prepared = large_turns.write(trace.owner, trace.key, TurnHead(record, head.steps), source, steps)
             else:
