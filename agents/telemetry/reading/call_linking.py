@@ -24,13 +24,13 @@ HANDOFF_PREFIX = "transfer_to_"
 
 @dataclass(slots=True)
 class InferredToolRun:
-    """A tool run that only messages show; ``model_node`` is the model's span that asked for it, ``place`` the run's own
-    name where the call has no id."""
+    """A tool run that only messages show; ``model_node`` is the model's span that asked for it, ``fallback_id`` the run's
+    own where the call has no id."""
 
     call: RequestedCall
     answer: HistoryMessage | None
     model_node: SpanNode
-    place: str
+    fallback_id: str
 
 
 @dataclass(slots=True)

@@ -126,9 +126,9 @@ class _TurnChain:
         answered = answered_marks(node)
         if not answered:
             return self.groups[-1] if self.groups else None  # without ids: what came last
-        asked_for = [self.by_mark[mark] for mark in answered if mark in self.by_mark]
-        if asked_for:
-            return max(asked_for, key=lambda group: group.roots[0].key)
+        requesting = [self.by_mark[mark] for mark in answered if mark in self.by_mark]
+        if requesting:
+            return max(requesting, key=lambda group: group.roots[0].key)
         matches = [self.by_mark[mark] for mark in input_marks(node) if mark in self.by_mark]
         if matches:
             return max(matches, key=lambda group: group.roots[0].key)

@@ -22,7 +22,7 @@ _RANKS: tuple[tuple[type, ...], ...] = ((bool,), (int, float), (str,), (list,), 
 
 def merge(old: Span, new: Span) -> Span:
     """Merge two reports of the same trace and id; a log record adds its events to a span and nothing else."""
-    if _is_same(old, new):
+    if is_same(old, new):
         return old
     events = _events(old.events, new.events)
     if old.is_log != new.is_log:
@@ -31,7 +31,7 @@ def merge(old: Span, new: Span) -> Span:
     return _united(old, new, events)
 
 
-def _is_same(old: Any, new: Any) -> bool:
+def is_same(old: Any, new: Any) -> bool:
     """Whether both would be stored alike: True is 1 to Python, and not in JSON."""
     return bool(old == new) and _encode(old) == _encode(new)
 
@@ -83,7 +83,7 @@ def _cut(values: dict[str, Any]) -> dict[str, Any]:
 
 def _links(old: list[SpanLink], new: list[SpanLink]) -> list[SpanLink]:
     """Unite links, each once, sorted by their encoding."""
-    if _is_same(old, new):
+    if is_same(old, new):
         return old
     unique = {_encode(link): link for link in (*old, *new)}
     return [unique[key] for key in sorted(unique)[:MAX_ITEMS]]
@@ -91,7 +91,7 @@ def _links(old: list[SpanLink], new: list[SpanLink]) -> list[SpanLink]:
 
 def _events(old: list[SpanEvent], new: list[SpanEvent]) -> list[SpanEvent]:
     """Unite events, each once, by time."""
-    if _is_same(old, new):
+    if is_same(old, new):
         return old
     unique = {_encode(event): event for event in (*old, *new)}
     ordered = sorted(unique.items(), key=lambda pair: (pair[1].at_ns, pair[0]))

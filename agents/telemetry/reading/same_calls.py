@@ -118,9 +118,9 @@ def _join_clients(trees: list[TraceTree]) -> None:
         if node.kind == kinds.LLM and not node.facts.answer_id and _has_words(node.facts.output_messages)
     ]
     for client in sorted(clients, key=lambda node: node.key):
-        around = [call for call in calls if _is_around(call, client)]
-        if around:
-            call = max(around, key=lambda node: node.key)
+        candidates = [call for call in calls if _is_around(call, client)]
+        if candidates:
+            call = max(candidates, key=lambda node: node.key)
             _join(call, client)
             calls = [other for other in calls if other is not call]
 

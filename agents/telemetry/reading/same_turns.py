@@ -78,8 +78,8 @@ def _fullness(turn: ExternalTurn) -> tuple[bool, bool, int]:
 def _with_numbers(steps: tuple[ExternalStep, ...], others: tuple[ExternalStep, ...]) -> tuple[ExternalStep, ...]:
     """Add to the calls of models what another report alone knows of them, if it has as many."""
     calls = [step for step in steps if step.type == "inference"]
-    known = [step for step in others if step.type == "inference"]
-    if len(calls) != len(known):
+    reported_calls = [step for step in others if step.type == "inference"]
+    if len(calls) != len(reported_calls):
         return steps
     completed = {
         step.id: replace(
@@ -87,6 +87,6 @@ def _with_numbers(steps: tuple[ExternalStep, ...], others: tuple[ExternalStep, .
             cost_nano=other.cost_nano if step.cost_nano is None else step.cost_nano,
             ttft_us=other.ttft_us if step.ttft_us is None else step.ttft_us,
         )
-        for step, other in zip(calls, known, strict=True)
+        for step, other in zip(calls, reported_calls, strict=True)
     }
     return tuple(completed.get(step.id, step) if step.type == "inference" else step for step in steps)

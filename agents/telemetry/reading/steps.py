@@ -145,7 +145,7 @@ def _inferred_tool_step(run: InferredToolRun, parent: str, agent: str) -> Extern
     detail = inferred_tool_detail(run.call, run.answer)
     time_us = microseconds(run.model_node.span.end_ns)
     return ExternalStep(
-        id=INFERRED_PREFIX + (run.call.id or run.place)[:MAX_NAME_CHARS],
+        id=INFERRED_PREFIX + (run.call.id or run.fallback_id)[:MAX_NAME_CHARS],
         trace=run.model_node.span.trace,
         type="tool_execution",
         kind=kinds.TOOL,

@@ -29,6 +29,7 @@ from agents.record.schemas.events import DETAILS, ErrorInfo
 from agents.record.schemas.turns import MESSAGES
 from agents.telemetry.reading import turns
 from agents.telemetry.reading.conversation_links import ConversationLinks
+from agents.telemetry.reading.merging import is_same
 from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.reading.spans import Span
 
@@ -185,7 +186,7 @@ def _interned(spans: list[Span]) -> list[Span]:
         for name in ("trace", "parent", "name", "scope", "scope_version"):
             value = getattr(span, name)
             setattr(span, name, interned.setdefault(value, value))
-        if last is not None and span.resource == last.resource:
+        if last is not None and is_same(span.resource, last.resource):
             span.resource = last.resource
         last = span
     return spans

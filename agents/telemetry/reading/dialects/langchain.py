@@ -35,9 +35,9 @@ def read_tool_message(facts: SpanFacts, _values: Values, _span: Span) -> None:
 def tool_inputs(value: Any) -> Any:
     """Return the arguments in what LangChain's callbacks are given of a tool, anything else as it is: ``{"input_str": a
     Python repr of them, "inputs": them, "tags": …}``."""
-    given = json_of(value) if isinstance(value, str) and '"input_str"' in value else value
-    if isinstance(given, dict) and "input_str" in given:
-        return given.get("inputs") or given["input_str"]
+    payload = json_of(value) if isinstance(value, str) and '"input_str"' in value else value
+    if isinstance(payload, dict) and "input_str" in payload:
+        return payload.get("inputs") or payload["input_str"]
     return value
 
 

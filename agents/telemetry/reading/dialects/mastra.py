@@ -36,8 +36,8 @@ def _answer(value: Any) -> list[HistoryMessage]:
         for call in sequence(output.get("toolCalls"))
         if isinstance(call, dict)
     ]
-    words = text(output.get("text"))
-    return [HistoryMessage("assistant", [words] if words else [], calls)] if words or calls else []
+    answer = text(output.get("text"))
+    return [HistoryMessage("assistant", [answer] if answer else [], calls)] if answer or calls else []
 
 
 DIALECT = Dialect(

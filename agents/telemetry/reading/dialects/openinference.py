@@ -63,8 +63,8 @@ def _visible(span: Span) -> Values:
 
 def _answer_id(value: Any) -> str:
     """Return the id in an answer of a model's endpoint, or in LangChain's copy of it."""
-    found = _ID.match(value) or _LANGCHAIN_ID.search(value) if isinstance(value, str) else None
-    return found[1] if found else ""
+    match = _ID.match(value) or _LANGCHAIN_ID.search(value) if isinstance(value, str) else None
+    return match[1] if match else ""
 
 
 def _advice(values: Values, span: Span) -> str:
