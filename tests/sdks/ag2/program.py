@@ -7,15 +7,17 @@ import sys
 from ag2 import Agent, tool
 from ag2.config import OpenAIConfig
 from ag2.middleware.builtin.telemetry import TelemetryMiddleware
+from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 provider = TracerProvider()
 provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+trace.set_tracer_provider(provider)
 # the middleware has no sessions: this names one
 session = {"gen_ai.conversation.id": "travel-talk"}
-telemetry = TelemetryMiddleware(tracer_provider=provider, agent_name="weather_agent", span_attributes=session)
+telemetry = TelemetryMiddleware(agent_name="weather_agent", span_attributes=session)
 
 
 @tool
