@@ -106,7 +106,7 @@ def _span(item: dict[str, object], resources: dict[str, Tags]) -> Span:
 
 def _references(item: dict[str, object], trace: str) -> tuple[str, list[SpanLink]]:
     """Return the parent of a span, and what else it refers to."""
-    spans_found = [
+    references = [
         (
             reference.get("refType") != "CHILD_OF",
             _id(reference.get("traceID"), otlp_ids.TRACE_BYTES) or trace,
@@ -114,9 +114,9 @@ def _references(item: dict[str, object], trace: str) -> tuple[str, list[SpanLink
         )
         for reference in dicts(item.get("references"))
     ]
-    spans_found = sorted((entry for entry in spans_found if entry[2]), key=lambda entry: entry[0])
-    parent = next((entry for entry in spans_found if entry[1] == trace), None)
-    links = [SpanLink(entry[1], entry[2]) for entry in spans_found if entry is not parent]
+    references = sorted((entry for entry in references if entry[2]), key=lambda entry: entry[0])
+    parent = next((entry for entry in references if entry[1] == trace), None)
+    links = [SpanLink(entry[1], entry[2]) for entry in references if entry is not parent]
     return parent[2] if parent else _id(item.get("parentSpanID"), otlp_ids.SPAN_BYTES), links
 
 
