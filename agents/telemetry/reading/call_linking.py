@@ -24,8 +24,8 @@ HANDOFF_PREFIX = "transfer_to_"
 
 @dataclass(slots=True)
 class InferredToolRun:
-    """A tool run that only messages show. ``model_node`` is the model's span that asked for it, ``fallback_id`` the id of
-    the run where the call has none."""
+    """A tool run that only messages show. ``model_node`` is the model's span that asked for it, ``fallback_id`` the
+    id of the run where the call has none."""
 
     call: RequestedCall
     answer: HistoryMessage | None
