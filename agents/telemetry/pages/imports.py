@@ -39,6 +39,7 @@ FORMAT_NAMES = {
     "mlflow": "MLflow",
     "phoenix": "Phoenix",
     "jaeger": "Jaeger",
+    "langfuse": "Langfuse",
     "claude_code": "Claude Code",
     "codex": "Codex",
     "gemini_cli": "Gemini CLI",

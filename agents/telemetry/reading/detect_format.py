@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Literal, get_args
 
-from agents.telemetry.reading import gzip_files, jaeger, parquet_files, phoenix, tempo
+from agents.telemetry.reading import gzip_files, jaeger, langfuse, parquet_files, phoenix, tempo
 from agents.telemetry.reading.decoding import FormatError
 from agents.telemetry.reading.json_text import parse_json
 
@@ -17,6 +17,7 @@ FileFormat = Literal[
     "mlflow",
     "phoenix",
     "jaeger",
+    "langfuse",
     "claude_code",
     "codex",
     "gemini_cli",
@@ -42,6 +43,7 @@ _TESTS: tuple[tuple[FileFormat, FormatTest], ...] = (
     ("mlflow", lambda line: _first(line.get("traces")).keys() >= {"info", "data"}),
     ("phoenix", lambda line: _is_phoenix(line) or _is_phoenix(_first(line.get("data")))),
     ("phoenix", phoenix.is_row),
+    ("langfuse", lambda line: langfuse.is_langfuse(line) or langfuse.is_langfuse(_first(line.get("data")))),
     ("openai_agents", lambda line: _first(line.get("data")).get("object") in ("trace", "trace.span")),
     ("langsmith", lambda line: "run_type" in line or "run_type" in _first(line.get("post"))),
     ("codex", lambda line: _is_among(line.get("type"), _CODEX) and isinstance(line.get("payload"), dict)),
@@ -60,6 +62,8 @@ _MARKERS: tuple[tuple[bytes, FileFormat], ...] = (
     (b'"trace_location"', "mlflow"),
     (b'"trace.span"', "openai_agents"),
     (b'"run_type"', "langsmith"),
+    (b'"parentObservationId"', "langfuse"),
+    (b'"htmlPath"', "langfuse"),
     (b'"projectHash"', "gemini_cli"),
     (b'"span_kind"', "phoenix"),
     (b'"context.trace_id"', "phoenix"),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from agents.base.errors import InvalidRequest
-from agents.telemetry.reading import jaeger, langsmith, mlflow, openai_agents, otlp, phoenix, tempo
+from agents.telemetry.reading import jaeger, langfuse, langsmith, mlflow, openai_agents, otlp, phoenix, tempo
 from agents.telemetry.reading.decoding import Decoded, FormatError
 from agents.telemetry.reading.detect_format import FileFormat
 from agents.telemetry.reading.json_lines import JsonLines
@@ -94,4 +94,5 @@ _BODY_DECODERS: dict[str, Callable[[object], Decoded]] = {
     "mlflow": mlflow.from_json,
     "phoenix": phoenix.from_json,
     "jaeger": jaeger.from_json,
+    "langfuse": langfuse.from_json,
 }

@@ -19,6 +19,7 @@ Format = Literal[
     "langsmith",
     "mlflow",
     "phoenix",
+    "langfuse",
     "claude_code",
     "codex",
     "gemini_cli",

@@ -15,6 +15,7 @@ from tests.server.command_line.test_importing import logs, refused, turns
 from tests.telemetry.reading import reports
 from tests.telemetry.reading.dataframe_rows import ROWS
 from tests.telemetry.reading.test_jaeger import REQUEST, as_jaeger
+from tests.telemetry.reading.test_langfuse import TRACE
 from tests.telemetry.reading.test_tempo import as_tempo
 
 pytestmark = pytest.mark.django_db
@@ -33,6 +34,8 @@ def parquet(rows: list[dict[str, Any]]) -> bytes:
 FILES: dict[str, tuple[str, bytes]] = {
     "phoenix_lines": ("spans.jsonl", as_lines(*ROWS)),
     "phoenix_parquet": ("spans.parquet", parquet(ROWS)),
+    "langfuse": ("trace.json", json.dumps(TRACE, indent=1).encode()),
+    "langfuse_lines": ("observations.jsonl", as_lines(*TRACE["observations"])),
     "jaeger": ("trace.json", json.dumps(as_jaeger(REQUEST), indent=1).encode()),
     "tempo": ("trace.json", json.dumps(as_tempo(REQUEST)).encode()),
 }
@@ -56,6 +59,7 @@ BROKEN: dict[str, tuple[str, bytes, str]] = {
     "parquet": ("spans.parquet", parquet(ROWS)[:-20], "the Parquet file is broken"),
     "jaeger": ("trace.json", as_lines({"data": [{"traceID": "1", "spans": [{"spanID": "1"}]}]}), "no span has a"),
     "tempo": ("trace.json", as_lines({"trace": {"resourceSpans": 5}}), "resourceSpans: a list is expected"),
+    "langfuse": ("trace.json", as_lines({**TRACE, "id": ""}), "nothing in it has the id of a trace"),
     "table": ("table.parquet", parquet([{"a": 1}]), "no span has a context"),
 }
 

@@ -19,6 +19,7 @@ from agents.telemetry.reading import (
     detect_format,
     files,
     jaeger,
+    langfuse,
     langsmith,
     mlflow,
     openai_agents,
@@ -32,6 +33,7 @@ from agents.telemetry.reading.sessions import claude_code, codex, gemini_cli
 from tests.telemetry.reading import captures
 from tests.telemetry.reading.dataframe_rows import ROWS
 from tests.telemetry.reading.test_jaeger import REQUEST, as_jaeger
+from tests.telemetry.reading.test_langfuse import TRACE
 from tests.telemetry.reading.test_phoenix import SPAN as PHOENIX
 from tests.telemetry.reading.test_tempo import as_tempo
 
@@ -59,6 +61,8 @@ BODIES: dict[str, tuple[Callable[[Any], Decoded], Any]] = {
     "phoenix_rows": (phoenix.from_json, ROWS),
     "jaeger": (jaeger.from_json, as_jaeger(REQUEST)),
     "tempo": (lambda body: otlp.traces_from_json(tempo.as_otlp(body)), as_tempo(REQUEST)),
+    "langfuse": (langfuse.from_json, {"data": [TRACE], "meta": {}}),
+    "observations": (langfuse.from_json, TRACE["observations"]),
     "langsmith": (langsmith.from_batch, {"post": list(_runs("langsmith__tool-error"))}),
 }
 SESSIONS: dict[str, tuple[Callable[..., Decoded], str]] = {
