@@ -40,6 +40,7 @@ FORMAT_NAMES = {
     "phoenix": "Phoenix",
     "jaeger": "Jaeger",
     "langfuse": "Langfuse",
+    "openai_chat": "OpenAI chat (JSONL)",
     "claude_code": "Claude Code",
     "codex": "Codex",
     "gemini_cli": "Gemini CLI",

@@ -204,7 +204,9 @@ def _rows(file: BinaryIO, format_: FileFormat) -> Iterator[FileChunk]:
 def _add_decoded(chunk: FileChunk, number: int, data: bytes, format_: FileFormat) -> None:
     try:
         value = parse_json(data)
-        chunk.add(exported_turns.from_json(value) if format_ == "turns" else files.decode_file(format_, data), number)
+        is_own = format_ == "turns"
+        decoded = exported_turns.from_json(value) if is_own else files.decode_file(format_, data, number or 1)
+        chunk.add(decoded, number)
     except FormatError as error:
         chunk.skipped.append(SkippedEntry(number, error.reason))
     except InvalidRequest as error:

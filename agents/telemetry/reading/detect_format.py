@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Literal, get_args
 
-from agents.telemetry.reading import gzip_files, jaeger, langfuse, parquet_files, phoenix, tempo
+from agents.telemetry.reading import gzip_files, jaeger, langfuse, openai_chat, parquet_files, phoenix, tempo
 from agents.telemetry.reading.decoding import FormatError
 from agents.telemetry.reading.json_text import parse_json
 
@@ -18,6 +18,7 @@ FileFormat = Literal[
     "phoenix",
     "jaeger",
     "langfuse",
+    "openai_chat",
     "claude_code",
     "codex",
     "gemini_cli",
@@ -50,6 +51,7 @@ _TESTS: tuple[tuple[FileFormat, FormatTest], ...] = (
     ("gemini_cli", lambda line: "sessionId" in line and ("projectHash" in line or "messages" in line)),
     ("claude_code", lambda line: "sessionId" in line and isinstance(line.get("type"), str)),
     ("claude_code", lambda line: line.get("type") == "summary" and "leafUuid" in line),
+    ("openai_chat", openai_chat.is_line),
 )
 
 _MARKERS: tuple[tuple[bytes, FileFormat], ...] = (
@@ -64,6 +66,8 @@ _MARKERS: tuple[tuple[bytes, FileFormat], ...] = (
     (b'"run_type"', "langsmith"),
     (b'"parentObservationId"', "langfuse"),
     (b'"htmlPath"', "langfuse"),
+    (b'"chat.completion"', "openai_chat"),
+    (b'"custom_id"', "openai_chat"),
     (b'"projectHash"', "gemini_cli"),
     (b'"span_kind"', "phoenix"),
     (b'"context.trace_id"', "phoenix"),

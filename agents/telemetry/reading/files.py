@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from agents.base.errors import InvalidRequest
-from agents.telemetry.reading import jaeger, langfuse, langsmith, mlflow, openai_agents, otlp, phoenix, tempo
+from agents.telemetry.reading import (
+    jaeger,
+    langfuse,
+    langsmith,
+    mlflow,
+    openai_agents,
+    openai_chat,
+    otlp,
+    phoenix,
+    tempo,
+)
 from agents.telemetry.reading.decoding import Decoded, FormatError
 from agents.telemetry.reading.detect_format import FileFormat
 from agents.telemetry.reading.json_lines import JsonLines
@@ -21,8 +32,9 @@ _SESSION_READERS: dict[str, Callable[[Iterable[bytes | str]], Decoded]] = {
 }
 
 
-def decode_file(format_: FileFormat, data: bytes) -> Decoded:
-    """Decode a whole file. Raises `InvalidRequest` where nothing of it can be read."""
+def decode_file(format_: FileFormat, data: bytes, line: int = 1) -> Decoded:
+    """Decode a whole file, or one line of it, of this number. Raises `InvalidRequest` where nothing of it can be
+    read."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     document = _document(data)
     if format_ == "gemini_cli" and isinstance(document, dict) and "messages" in document:
@@ -32,8 +44,8 @@ def decode_file(format_: FileFormat, data: bytes) -> Decoded:
     if format_ not in _BODY_DECODERS:
         raise InvalidRequest("These are turns of our own, not reports of spans.", code="invalid_body")
     if document is not None:
-        return _BODY_DECODERS[format_](document)
-    return _decode_lines(JsonLines(data.splitlines(), raw=True), _BODY_DECODERS[format_])
+        return _decoder(format_, line)(document)
+    return _decode_lines(JsonLines(data.splitlines(), raw=True), format_)
 
 
 def decode_rows(format_: FileFormat, rows: list[dict[str, Any]]) -> Decoded:
@@ -52,12 +64,17 @@ def _document(data: bytes) -> Any:
         return None
 
 
-def _decode_lines(lines: JsonLines, read: Callable[[object], Decoded]) -> Decoded:
+def _decoder(format_: FileFormat, line: int) -> Callable[[object], Decoded]:
+    """Return the decoder of a body. To one whose format has no times the line's number says the order."""
+    return partial(openai_chat.from_json, line=line) if format_ == "openai_chat" else _BODY_DECODERS[format_]
+
+
+def _decode_lines(lines: JsonLines, format_: FileFormat) -> Decoded:
     """Decode each line as a request of its own. A refused one is reported, and the others are read."""
     spans: list[Span] = []
     for line in lines:
         try:
-            decoded = read(line)
+            decoded = _decoder(format_, lines.number)(line)
         except InvalidRequest as error:
             lines.reject(error.message)
             continue
@@ -95,4 +112,5 @@ _BODY_DECODERS: dict[str, Callable[[object], Decoded]] = {
     "phoenix": phoenix.from_json,
     "jaeger": jaeger.from_json,
     "langfuse": langfuse.from_json,
+    "openai_chat": openai_chat.from_json,
 }

@@ -19,20 +19,20 @@ MAX_REPORTED = 5
 
 class JsonLines:
     """The objects of a file, cleaned, or ``raw`` for a decoder that sanitizes them itself. ``ignored`` is for the
-    reader to count up: lines that are valid and of no use."""
+    reader to count up: lines that are valid and of no use; ``number`` is that of the current line."""
 
     def __init__(self, lines: Iterable[bytes | str], *, raw: bool = False) -> None:
         self._lines = lines
         self._raw = raw
         self._reasons: list[str] = []
-        self._number = 0
+        self.number = 0
         self.rejected = 0
         self.ignored = 0
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         pending_problem = ""
         for number, line in enumerate(self._lines, 1):
-            self._number = number
+            self.number = number
             if not line.strip():
                 continue
             self._reject(pending_problem)
@@ -49,7 +49,7 @@ class JsonLines:
         try:
             as_object(line.get(name))
         except FormatError as error:
-            self._reject(f"line {self._number}: {name}: {error.reason}")
+            self._reject(f"line {self.number}: {name}: {error.reason}")
             return False
         return True
 

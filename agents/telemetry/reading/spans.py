@@ -20,6 +20,7 @@ Format = Literal[
     "mlflow",
     "phoenix",
     "langfuse",
+    "openai_chat",
     "claude_code",
     "codex",
     "gemini_cli",

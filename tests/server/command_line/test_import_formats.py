@@ -16,6 +16,7 @@ from tests.telemetry.reading import reports
 from tests.telemetry.reading.dataframe_rows import ROWS
 from tests.telemetry.reading.test_jaeger import REQUEST, as_jaeger
 from tests.telemetry.reading.test_langfuse import TRACE
+from tests.telemetry.reading.test_openai_chat import EXAMPLE, STORED
 from tests.telemetry.reading.test_tempo import as_tempo
 
 pytestmark = pytest.mark.django_db
@@ -36,6 +37,8 @@ FILES: dict[str, tuple[str, bytes]] = {
     "phoenix_parquet": ("spans.parquet", parquet(ROWS)),
     "langfuse": ("trace.json", json.dumps(TRACE, indent=1).encode()),
     "langfuse_lines": ("observations.jsonl", as_lines(*TRACE["observations"])),
+    "openai_example": ("examples.jsonl", as_lines(EXAMPLE)),
+    "openai_completion": ("completions.json", json.dumps([STORED], indent=1).encode()),
     "jaeger": ("trace.json", json.dumps(as_jaeger(REQUEST), indent=1).encode()),
     "tempo": ("trace.json", json.dumps(as_tempo(REQUEST)).encode()),
 }
@@ -60,6 +63,7 @@ BROKEN: dict[str, tuple[str, bytes, str]] = {
     "jaeger": ("trace.json", as_lines({"data": [{"traceID": "1", "spans": [{"spanID": "1"}]}]}), "no span has a"),
     "tempo": ("trace.json", as_lines({"trace": {"resourceSpans": 5}}), "resourceSpans: a list is expected"),
     "langfuse": ("trace.json", as_lines({**TRACE, "id": ""}), "nothing in it has the id of a trace"),
+    "openai": ("batch.jsonl", as_lines({"custom_id": "1", "body": {}}), "it is a request without an answer"),
     "table": ("table.parquet", parquet([{"a": 1}]), "no span has a context"),
 }
 

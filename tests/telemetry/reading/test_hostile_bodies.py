@@ -23,6 +23,7 @@ from agents.telemetry.reading import (
     langsmith,
     mlflow,
     openai_agents,
+    openai_chat,
     otlp,
     phoenix,
     tempo,
@@ -34,6 +35,7 @@ from tests.telemetry.reading import captures
 from tests.telemetry.reading.dataframe_rows import ROWS
 from tests.telemetry.reading.test_jaeger import REQUEST, as_jaeger
 from tests.telemetry.reading.test_langfuse import TRACE
+from tests.telemetry.reading.test_openai_chat import BATCH, EXAMPLE, RESPONSE, STORED
 from tests.telemetry.reading.test_phoenix import SPAN as PHOENIX
 from tests.telemetry.reading.test_tempo import as_tempo
 
@@ -63,6 +65,7 @@ BODIES: dict[str, tuple[Callable[[Any], Decoded], Any]] = {
     "tempo": (lambda body: otlp.traces_from_json(tempo.as_otlp(body)), as_tempo(REQUEST)),
     "langfuse": (langfuse.from_json, {"data": [TRACE], "meta": {}}),
     "observations": (langfuse.from_json, TRACE["observations"]),
+    "openai_chat": (openai_chat.from_json, [EXAMPLE, STORED, BATCH, RESPONSE]),
     "langsmith": (langsmith.from_batch, {"post": list(_runs("langsmith__tool-error"))}),
 }
 SESSIONS: dict[str, tuple[Callable[..., Decoded], str]] = {

@@ -69,7 +69,18 @@ events = st.builds(
     body=values,
 )
 formats: st.SearchStrategy[Format] = st.sampled_from(
-    ["otlp", "openai_agents", "langsmith", "mlflow", "phoenix", "langfuse", "claude_code", "codex", "gemini_cli"]
+    [
+        "otlp",
+        "openai_agents",
+        "langsmith",
+        "mlflow",
+        "phoenix",
+        "langfuse",
+        "openai_chat",
+        "claude_code",
+        "codex",
+        "gemini_cli",
+    ]
 )
 spans = st.builds(
     Span,

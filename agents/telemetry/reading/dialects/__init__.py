@@ -90,6 +90,7 @@ FORMATS = {
     "claude_code": _read_session,
     "codex": _read_session,
     "gemini_cli": _read_session,
+    "openai_chat": _read_session,
 }
 """Formats other than OpenTelemetry have one reader each, and no other."""
 

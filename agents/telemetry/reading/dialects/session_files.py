@@ -20,8 +20,13 @@ from agents.telemetry.reading.failures import error_of
 from agents.telemetry.reading.message_parts import blocks_text
 from agents.telemetry.reading.spans import Span
 
-_AGENTS = {"claude_code": "claude-code", "codex": "codex", "gemini_cli": "gemini-cli"}
-_PROVIDERS = {"claude_code": "anthropic", "codex": "openai", "gemini_cli": "google"}
+_AGENTS = {
+    "claude_code": "claude-code",
+    "codex": "codex",
+    "gemini_cli": "gemini-cli",
+    "openai_chat": "openai-chat",
+}
+_PROVIDERS = {"claude_code": "anthropic", "codex": "openai", "gemini_cli": "google", "openai_chat": "openai"}
 
 
 def _agent(values: Values, span: Span) -> str:
@@ -50,6 +55,7 @@ _USAGE: dict[str, source.Source] = {
         apart=True,
     ),
     "gemini_cli": _google_usage,
+    "openai_chat": source.usage("usage"),
 }
 
 
@@ -79,6 +85,7 @@ DIALECT = Dialect(
             "finish": "stop_reason",
             "input_messages": "input",
             "output_messages": "output",
+            "tools": "tools",
             "usage": lambda values, span: _USAGE[span.format](values, span),
             "ttft_us": "time_to_first_token_ms",
         },
