@@ -41,6 +41,7 @@ FORMAT_NAMES = {
     "jaeger": "Jaeger",
     "langfuse": "Langfuse",
     "openai_chat": "OpenAI chat (JSONL)",
+    "atif": "ATIF",
     "claude_code": "Claude Code",
     "codex": "Codex",
     "gemini_cli": "Gemini CLI",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Literal, get_args
 
-from agents.telemetry.reading import gzip_files, jaeger, langfuse, openai_chat, parquet_files, phoenix, tempo
+from agents.telemetry.reading import atif, gzip_files, jaeger, langfuse, openai_chat, parquet_files, phoenix, tempo
 from agents.telemetry.reading.decoding import FormatError
 from agents.telemetry.reading.json_text import parse_json
 
@@ -19,6 +19,7 @@ FileFormat = Literal[
     "jaeger",
     "langfuse",
     "openai_chat",
+    "atif",
     "claude_code",
     "codex",
     "gemini_cli",
@@ -37,6 +38,7 @@ _CODEX = frozenset({"session_meta", "response_item", "event_msg", "turn_context"
 FormatTest = Callable[[dict[str, Any]], bool]
 
 _TESTS: tuple[tuple[FileFormat, FormatTest], ...] = (
+    ("atif", atif.is_trajectory),
     ("otlp", lambda line: bool(_OTLP & line.keys()) or tempo.is_tempo(line)),
     ("jaeger", lambda line: jaeger.is_trace(line) or jaeger.is_trace(_first(line.get("data")))),
     ("turns", lambda line: isinstance(line.get("turn"), dict) and "turn_id" in line["turn"]),
@@ -55,6 +57,7 @@ _TESTS: tuple[tuple[FileFormat, FormatTest], ...] = (
 )
 
 _MARKERS: tuple[tuple[bytes, FileFormat], ...] = (
+    (b'"ATIF-v', "atif"),
     (b'"resourceSpans"', "otlp"),
     (b'"resourceLogs"', "otlp"),
     (b'"scopeSpans"', "otlp"),

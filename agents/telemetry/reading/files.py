@@ -8,6 +8,7 @@ from typing import Any
 
 from agents.base.errors import InvalidRequest
 from agents.telemetry.reading import (
+    atif,
     jaeger,
     langfuse,
     langsmith,
@@ -113,4 +114,5 @@ _BODY_DECODERS: dict[str, Callable[[object], Decoded]] = {
     "jaeger": jaeger.from_json,
     "langfuse": langfuse.from_json,
     "openai_chat": openai_chat.from_json,
+    "atif": atif.from_json,
 }

@@ -41,7 +41,8 @@ from agents.telemetry.reading.timestamps import nanoseconds
 FIRST_NS = 946_684_800 * 10**9
 """The beginning of the year 2000."""
 _SECOND_NS, _STEP_NS = 10**9, 1000
-_MAX_NS = 2**62
+MAX_NS = 2**62
+"""Later times count as this one, in the year 2116."""
 _MAX_KEY_CHARS = 60
 _COMPLETIONS = ("chat.completion", "response")
 _NO_ANSWER = "it is a request without an answer: import the file that the batch put out."
@@ -106,7 +107,7 @@ class _Line:
     def turn(self, number: int) -> SessionTurn:
         """Return the turn of the line of this number."""
         at = nanoseconds(self.completion.get("created") or self.completion.get("created_at"))
-        at = min(at, _MAX_NS) or FIRST_NS + number * _SECOND_NS
+        at = min(at, MAX_NS) or FIRST_NS + number * _SECOND_NS
         return _TurnBuilder(self, at).build()
 
 

@@ -64,7 +64,7 @@ _RESOURCE = {
     "langfuse.environment": "environment",
     "langfuse.release": "release",
 }
-_FILES = ("claude_code", "codex", "gemini_cli", "openai_chat")
+_FILES = ("claude_code", "codex", "gemini_cli", "openai_chat", "atif")
 _IN_FILES = ("cwd", "git_branch", "version", "permission_mode", "entrypoint")
 _NOISE = ("langgraph_", "ls_", "lc_", "LANGSMITH_", "checkpoint_", "__")
 """Prefixes of keys that libraries add to their users' metadata."""

@@ -21,6 +21,7 @@ Format = Literal[
     "phoenix",
     "langfuse",
     "openai_chat",
+    "atif",
     "claude_code",
     "codex",
     "gemini_cli",

@@ -14,6 +14,7 @@ from django.core.management import CommandError
 from tests.server.command_line.test_importing import logs, refused, turns
 from tests.telemetry.reading import reports
 from tests.telemetry.reading.dataframe_rows import ROWS
+from tests.telemetry.reading.test_atif import TRAJECTORY
 from tests.telemetry.reading.test_jaeger import REQUEST, as_jaeger
 from tests.telemetry.reading.test_langfuse import TRACE
 from tests.telemetry.reading.test_openai_chat import EXAMPLE, STORED
@@ -39,6 +40,7 @@ FILES: dict[str, tuple[str, bytes]] = {
     "langfuse_lines": ("observations.jsonl", as_lines(*TRACE["observations"])),
     "openai_example": ("examples.jsonl", as_lines(EXAMPLE)),
     "openai_completion": ("completions.json", json.dumps([STORED], indent=1).encode()),
+    "atif": ("trajectory.json", json.dumps(TRAJECTORY, indent=1).encode()),
     "jaeger": ("trace.json", json.dumps(as_jaeger(REQUEST), indent=1).encode()),
     "tempo": ("trace.json", json.dumps(as_tempo(REQUEST)).encode()),
 }
@@ -64,6 +66,7 @@ BROKEN: dict[str, tuple[str, bytes, str]] = {
     "tempo": ("trace.json", as_lines({"trace": {"resourceSpans": 5}}), "resourceSpans: a list is expected"),
     "langfuse": ("trace.json", as_lines({**TRACE, "id": ""}), "nothing in it has the id of a trace"),
     "openai": ("batch.jsonl", as_lines({"custom_id": "1", "body": {}}), "it is a request without an answer"),
+    "atif": ("trajectory.json", as_lines({**TRAJECTORY, "session_id": 5}), "session_id: short text is expected"),
     "table": ("table.parquet", parquet([{"a": 1}]), "no span has a context"),
 }
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from agents.base.errors import InvalidRequest
 from agents.telemetry.reading import (
+    atif,
     detect_format,
     files,
     jaeger,
@@ -33,6 +34,7 @@ from agents.telemetry.reading.merging import merge
 from agents.telemetry.reading.sessions import claude_code, codex, gemini_cli
 from tests.telemetry.reading import captures
 from tests.telemetry.reading.dataframe_rows import ROWS
+from tests.telemetry.reading.test_atif import TRAJECTORY
 from tests.telemetry.reading.test_jaeger import REQUEST, as_jaeger
 from tests.telemetry.reading.test_langfuse import TRACE
 from tests.telemetry.reading.test_openai_chat import BATCH, EXAMPLE, RESPONSE, STORED
@@ -66,6 +68,7 @@ BODIES: dict[str, tuple[Callable[[Any], Decoded], Any]] = {
     "langfuse": (langfuse.from_json, {"data": [TRACE], "meta": {}}),
     "observations": (langfuse.from_json, TRACE["observations"]),
     "openai_chat": (openai_chat.from_json, [EXAMPLE, STORED, BATCH, RESPONSE]),
+    "atif": (atif.from_json, TRAJECTORY),
     "langsmith": (langsmith.from_batch, {"post": list(_runs("langsmith__tool-error"))}),
 }
 SESSIONS: dict[str, tuple[Callable[..., Decoded], str]] = {

@@ -77,6 +77,7 @@ formats: st.SearchStrategy[Format] = st.sampled_from(
         "phoenix",
         "langfuse",
         "openai_chat",
+        "atif",
         "claude_code",
         "codex",
         "gemini_cli",

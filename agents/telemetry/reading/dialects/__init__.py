@@ -91,6 +91,7 @@ FORMATS = {
     "codex": _read_session,
     "gemini_cli": _read_session,
     "openai_chat": _read_session,
+    "atif": _read_session,
 }
 """Formats other than OpenTelemetry have one reader each, and no other."""
 

@@ -30,9 +30,10 @@ _PROVIDERS = {"claude_code": "anthropic", "codex": "openai", "gemini_cli": "goog
 
 
 def _agent(values: Values, span: Span) -> str:
-    """Return the coding agent of a turn, or the name of a sub-agent that it started."""
+    """Return the coding agent of a turn, or the name that a trajectory says; the name of a sub-agent that it
+    started."""
     if values["kind"] == "turn":
-        return _AGENTS.get(span.format, "")
+        return _AGENTS.get(span.format) or text(values.get("name"))
     return text(values.get("name")) or span.name
 
 
@@ -56,6 +57,7 @@ _USAGE: dict[str, source.Source] = {
     ),
     "gemini_cli": _google_usage,
     "openai_chat": source.usage("usage"),
+    "atif": source.usage("usage"),
 }
 
 
@@ -87,6 +89,7 @@ DIALECT = Dialect(
             "output_messages": "output",
             "tools": "tools",
             "usage": lambda values, span: _USAGE[span.format](values, span),
+            "cost_nano": "cost_usd",
             "ttft_us": "time_to_first_token_ms",
         },
         kinds.TOOL: {
