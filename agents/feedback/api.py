@@ -15,12 +15,14 @@ from rest_framework.request import Request
 
 from agents.base import ids
 from agents.base.access import Action
-from agents.base.api.parameters import AFTER_ALONE, LIMIT
+from agents.base.api.parameters import AFTER_ALONE, LIMIT, ORDER, QUERY, ZONE
 from agents.base.api.views import ApiView, answer, no_content
 from agents.base.errors import InvalidRequest, NotAllowed
 from agents.feedback.schemas import CreateFeedback, FeedbackCreated, FeedbackList, FeedbackObject, Score, Tags
-from agents.feedback.store import feedback
+from agents.feedback.store import feedback, pages
 from agents.feedback.store.feedback import FeedbackContent, FeedbackEntry
+from agents.feedback.store.pages import PageStart
+from agents.logs.api.logs import echo, oldest_first, read_query
 from agents.record.schemas.tags import TagNames
 from agents.record.store import targets
 from agents.record.store.targets import RecordTarget, TargetKind
@@ -34,7 +36,7 @@ _KINDS: dict[str, TargetKind] = {
 }
 
 _ID_DESCRIPTION = (
-    "The id of what the feedback is about: exactly one of turn_id, session_id, step_id and response_id is given."
+    "The id of what the feedback is about: at most one of turn_id, session_id, step_id and response_id, and not with q."
 )
 
 
@@ -45,16 +47,36 @@ class FeedbackCollection(ApiView):
 
     @extend_schema(
         operation_id="list_feedback",
-        parameters=[*(OpenApiParameter(name, str, description=_ID_DESCRIPTION) for name in _KINDS), AFTER_ALONE, LIMIT],
+        parameters=[
+            QUERY,
+            ZONE,
+            *(OpenApiParameter(name, str, description=_ID_DESCRIPTION) for name in _KINDS),
+            AFTER_ALONE,
+            LIMIT,
+            ORDER,
+        ],
         responses=FeedbackList,
     )
     def get(self, request: Request) -> HttpResponseBase:
+        """List feedback, newest first: that on one record and what is below it, else that on the turns (and their
+        steps) that the query ``q`` accepts; without any of these that on all turns."""
         http_request = request._request
-        target = targets.find(self.actor, *_kind_and_id({name: http_request.GET.get(name) for name in _KINDS}))
-        entries, has_more = feedback.page(self.actor, target, after=_after(http_request), limit=_limit(http_request))
-        last = entries[-1].public_id if entries else None
+        about = {name: http_request.GET.get(name) for name in _KINDS}
+        start = PageStart(_after(http_request), _limit(http_request), oldest_first(http_request))
+        if any(about.values()):
+            if http_request.GET.get("q"):
+                raise InvalidRequest("q: either a query or the id of one record, not both.", param="q")
+            query = None
+            entries, has_more = pages.of_target(self.actor, targets.find(self.actor, *_kind_and_id(about)), start)
+        else:
+            query = read_query(http_request)
+            entries, has_more = pages.of_query(self.actor, query, start)
+        listed = [_feedback_object(entry) for entry in entries]
+        first_id, last_id = (listed[0].id, listed[-1].id) if listed else (None, None)
         return answer(
-            FeedbackList(data=[_feedback_object(entry) for entry in entries], has_more=has_more, last_id=last)
+            FeedbackList(
+                data=listed, has_more=has_more, first_id=first_id, last_id=last_id, query=query and echo(query)
+            )
         )
 
     @extend_schema(operation_id="create_feedback", request=CreateFeedback, responses={201: FeedbackCreated})

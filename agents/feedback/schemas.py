@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from agents.base.schemas.wire import SessionKey, StepKey, Timestamp, TurnKey, Wire, WireOutput, null_is
+from agents.logs.schemas.rows import QueryEcho
 from agents.record.schemas.tags import MAX_TAGS, Name
 
 MAX_COMMENT_BYTES = 8 * 1024
@@ -91,11 +92,14 @@ class FeedbackCreated(WireOutput):
 
 
 class FeedbackList(WireOutput):
-    """Feedback entries, newest first."""
+    """Feedback entries, newest first, or oldest first where that was asked for. ``query`` is that of the turns they
+    are on, null where a record was named."""
 
     data: list[FeedbackObject]
     has_more: bool
+    first_id: str | None
     last_id: str | None
+    query: QueryEcho | None
 
 
 class Tags(WireOutput):

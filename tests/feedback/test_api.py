@@ -159,7 +159,8 @@ def test_it_is_about_exactly_one_thing(send: Send, turn: Recorded) -> None:
     assert send("POST", "feedback", {"rating": "up"}, expected=400)["error"]["param"] == "turn_id"
     both = {"turn_id": turn.public_id, "step_id": step_of(turn), "rating": "up"}
     assert send("POST", "feedback", both, expected=400)["error"]["param"] == "step_id"
-    assert send("GET", "feedback", expected=400)["error"]["param"] == "turn_id"
+    two = f"feedback?turn_id={turn.public_id}&step_id={step_of(turn)}"
+    assert send("GET", two, expected=400)["error"]["param"] == "step_id"
 
 
 def test_what_may_not_be_seen_is_not_there(send: Send, make_user: Callable[..., Actor]) -> None:

@@ -38,10 +38,10 @@ class FeedbackLog(Resource[S]):
         body = {**record, "rating": rating, "score": scores, "comment": comment, "user": user, "tags": list(tags)}
         return ask(objects.FeedbackAdded, "POST", "feedback", json=body)
 
-    def list(self, **record: Unpack[Record]) -> Listing[S, objects.Feedback]:
-        """All feedback on one record, newest first."""
+    def list(self, query: str | None = None, **record: Unpack[Record]) -> Listing[S, objects.Feedback]:
+        """All feedback on one record, or on the turns that a query accepts; newest first."""
         pages = objects.Page[objects.Feedback]
-        return Listing(self._sender, lambda after: ask(pages, "GET", "feedback", after=after, **record))
+        return Listing(self._sender, lambda after: ask(pages, "GET", "feedback", q=query, after=after, **record))
 
     @call
     def delete(self, feedback_id: str) -> Steps[None]:

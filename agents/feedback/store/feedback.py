@@ -22,7 +22,6 @@ from agents.base.store.writer import writer
 from agents.base.timestamps import to_us
 from agents.base.tokenizer import index_text
 from agents.feedback.models import Feedback, Rating
-from agents.record.models.turns import Turn
 from agents.record.store import targets
 from agents.record.store.targets import RecordTarget
 
@@ -193,40 +192,20 @@ def of_keys(actor: Actor, keys: Collection[int]) -> list[FeedbackEntry]:
     return [entries[key] for key in dict.fromkeys(keys) if key in entries]
 
 
-def page(
-    actor: Actor, target: RecordTarget, *, after: int | None = None, limit: int = 100
-) -> tuple[list[FeedbackEntry], bool]:
-    """A page of the feedback on a record and all that is below it, newest first, after the key ``after``; and whether
-    there is more."""
-    condition = _within(actor, target)
-    if after is not None:
-        condition &= Q(pk__lt=after)
-    rows = list(_rows(condition).order_by("-pk")[: limit + 1])
-    return [_entry(actor, row) for row in rows[:limit]], len(rows) > limit
-
-
-def _within(actor: Actor, target: RecordTarget) -> Q:
-    if target.step is not None:
-        return Q(step_id=target.step)
-    if target.turn is not None:
-        return Q(turn_id=target.turn)
-    visible = Turn.objects.visible_to(actor).filter(session_id=target.session)
-    return Q(session_id=target.session) & (Q(turn=None) | Q(turn_id__in=visible.values("pk")))
-
-
 def of_turns(turns: Collection[int]) -> Mapping[int, list[FeedbackContent]]:
     """The feedback on these turns themselves, by turn."""
     by_turn: dict[int, list[FeedbackContent]] = {}
-    for row in _rows(Q(turn_id__in=list(turns), step=None)):
+    for row in rows_with(Q(turn_id__in=list(turns), step=None)):
         by_turn.setdefault(row.turn_id, []).append(_content(row))
     return by_turn
 
 
 def _entries(actor: Actor, condition: Q) -> list[FeedbackEntry]:
-    return [_entry(actor, row) for row in _rows(condition)]
+    return [entry_of(actor, row) for row in rows_with(condition)]
 
 
-def _entry(actor: Actor, row: Feedback) -> FeedbackEntry:
+def entry_of(actor: Actor, row: Feedback) -> FeedbackEntry:
+    """A stored entry as its reader sees it; the row is one of `rows_with`."""
     by_actor = actor.user_id is not None and row.author_id == actor.user_id
     return FeedbackEntry(
         row.pk,
@@ -239,7 +218,8 @@ def _entry(actor: Actor, row: Feedback) -> FeedbackEntry:
     )
 
 
-def _rows(condition: Q) -> QuerySet[Feedback]:
+def rows_with(condition: Q) -> QuerySet[Feedback]:
+    """The entries that fulfil a condition with the names of their scores, oldest first."""
     return Feedback.objects.filter(condition).select_related("name").order_by("pk")
 
 

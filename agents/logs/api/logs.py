@@ -45,7 +45,7 @@ class _Log(ApiView):
             raise InvalidRequest("before: either after or before, not both.", param="before")
         if request.GET.get("sort") and request.GET.get("order"):
             raise InvalidRequest("order: sort says already what comes first.", param="order")
-        if _oldest_first(request):
+        if oldest_first(request):
             order = SortOrder("started", descending=False)
         after, before = (_position(self.actor, request, name, self.level, order) for name in ("after", "before"))
         page = listing.sorted_page(self.actor, query, order, after=after, before=before, limit=_limit(request))
@@ -141,7 +141,8 @@ def _limit(request: HttpRequest) -> int:
     return min(int(raw), MAX_PAGE)
 
 
-def _oldest_first(request: HttpRequest) -> bool:
+def oldest_first(request: HttpRequest) -> bool:
+    """Return whether a request asks for the oldest first. Raises InvalidRequest."""
     order = request.GET.get("order") or "desc"
     if order not in ("asc", "desc"):
         raise InvalidRequest("order: say asc or desc.", param="order")

@@ -103,6 +103,7 @@ def test_feedback_and_tags_are_put_and_taken_back(log: Turnlog, turns: list[Turn
     added = log.feedback.add(turn_id=turn.id, rating="up", score={"helpful": 0.5}, comment="good", tags=["seen"])
     assert (len(added.items), added.tags) == (2, ["seen"])
     assert {entry.id for entry in log.feedback.list(turn_id=turn.id)} == {entry.id for entry in added.items}
+    assert {entry.id for entry in log.feedback.list(f"rating:up id:{turn.id}")} == {entry.id for entry in added.items}
     assert log.turns.get(turn.id).feedback.scores == {"helpful": 0.5}
     log.feedback.delete(added.items[0].id)
     assert len(list(log.feedback.list(turn_id=turn.id))) == 1
