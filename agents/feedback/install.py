@@ -9,6 +9,7 @@ from agents.feedback.store import query_fields
 from agents.logs.store import query, row_feedback, saved_views
 from agents.logs.store.saved_views import StoredView
 from agents.pages.page_hooks import hooks
+from agents.record.store.feedback_hooks import hooks as feedback_hooks
 
 _PRESENCE = {"rating": "ratings", "comment": "comments"}
 
@@ -22,3 +23,5 @@ def install() -> None:
     hooks.feedback_section = lazy_import("agents.feedback.pages.section")
     hooks.step_feedback = lazy_import("agents.feedback.pages.step_controls")
     hooks.empty_step_feedback = lazy_import("agents.feedback.pages.empty_step_controls")
+    feedback_hooks.put = lazy_import("agents.feedback.store.reported.put")
+    feedback_hooks.of_turn = lazy_import("agents.feedback.store.reported.of_turn")

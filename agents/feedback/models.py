@@ -21,7 +21,9 @@ class Rating(models.IntegerChoices):
 class Feedback(models.Model):
     """One feedback entry on a step, else on a turn, else on a session: a rating, a named score, a comment, or several
     of them. ``words`` are those of the comment, folded for search, with a blank at either end. ``author`` is the user
-    who was logged in, ``author_name`` the name that an application gives."""
+    who was logged in, ``author_name`` the name that an application gives. ``foreign_id`` is the sender's id of one that
+    was reported with its turn; when it is withdrawn, its row stays without any content, so that it does not come back
+    with the next report."""
 
     id = KeyField()
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="feedback", db_index=False)
@@ -46,6 +48,7 @@ class Feedback(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
     author_name = ShortText(max_length=200, blank=True)
+    foreign_id = ShortText(max_length=255, null=True, blank=True)
     created_at = MomentField()
     updated_at = MomentField()
 

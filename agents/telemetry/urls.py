@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from agents.base.api.routes import Route, Routes
-from agents.telemetry.api import imports, otlp, reports, spans
+from agents.telemetry.api import imports, otlp, reports, scores, spans
 from agents.telemetry.pages import connect, external_spans, unmatched
 from agents.telemetry.pages import imports as import_pages
 
@@ -15,8 +15,13 @@ _LANGSMITH: list[Route] = [
     ("runs/multipart", reports.LangSmithMultipart),
     ("runs/batch", reports.LangSmithBatch),
     ("runs/<str:run_id>", reports.LangSmithRun),
+    ("feedback", scores.LangSmithFeedbackView),
 ]
-_LANGFUSE: list[Route] = [("traces", otlp.TracesView)]
+_LANGFUSE: list[Route] = [
+    ("otel/v1/traces", otlp.TracesView),
+    ("scores", scores.LangfuseScores),
+    ("ingestion", scores.LangfuseIngestion),
+]
 API = Routes(
     rest=[
         ("telemetry/spans", spans.SpanQuery),
@@ -26,7 +31,7 @@ API = Routes(
         ("traces/ingest", reports.AgentsSdkTraces),
         *imports.ROUTES,
     ],
-    elsewhere=[("langsmith/", _LANGSMITH), ("api/public/otel/v1/", _LANGFUSE)],
+    elsewhere=[("langsmith/", _LANGSMITH), ("api/public/", _LANGFUSE)],
 )
 PAGES: list[URLPattern] = [
     path("turns/<str:turn_id>/spans.jsonl", external_spans.turn_spans, name="turn-spans"),

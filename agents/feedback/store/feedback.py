@@ -122,8 +122,10 @@ def remove_rating(actor: Actor, target: RecordTarget) -> None:
 
 
 def _rows_of_author(actor: Actor, target: RecordTarget, author: str) -> QuerySet[Feedback]:
-    """The entries of an author on a record."""
-    return Feedback.objects.filter(**_target_columns(target), author_id=actor.user_id, author_name=author)
+    """The entries of an author on a record that were given here."""
+    return Feedback.objects.filter(
+        **_target_columns(target), author_id=actor.user_id, author_name=author, foreign_id=None
+    )
 
 
 def _target_columns(target: RecordTarget) -> dict[str, Any]:
@@ -162,11 +164,14 @@ def withdraw(actor: Actor, public_id: str) -> RecordTarget:
     condition = Q() if actor.is_admin else Q(author_id=actor.user_id or 0)
 
     def job() -> RecordTarget:
-        row = Feedback.objects.filter(condition, pk=key or 0).first()
+        row = rows_with(condition & Q(pk=key or 0)).first()
         if row is None:
             raise NotFound(f"Feedback '{public_id[:80]}' not found.")
         target = RecordTarget(row.session_id, row.turn_id, row.step_id)
-        row.delete()
+        if row.foreign_id is None:
+            row.delete()
+        else:
+            Feedback.objects.filter(pk=row.pk).update(rating=None, name=None, value=None, comment="", words="")
         targets.note_change(target)
         return target
 
@@ -220,7 +225,15 @@ def entry_of(actor: Actor, row: Feedback) -> FeedbackEntry:
 
 def rows_with(condition: Q) -> QuerySet[Feedback]:
     """The entries that fulfil a condition with the names of their scores, oldest first."""
-    return Feedback.objects.filter(condition).select_related("name").order_by("pk")
+    return Feedback.objects.filter(condition).exclude(_WITHDRAWN).select_related("name").order_by("pk")
+
+
+_WITHDRAWN = Q(rating__isnull=True, name__isnull=True, comment="")
+
+
+def is_withdrawn(row: Feedback) -> bool:
+    """Whether nothing is left of a reported entry."""
+    return row.rating is None and row.name_id is None and not row.comment
 
 
 def _content(row: Feedback) -> FeedbackContent:

@@ -78,7 +78,7 @@ def _accepted_keys(actor: Actor, query: Query, start: PageStart) -> list[int]:
 def _windows(start: PageStart) -> Iterator[list[tuple[int, int]]]:
     """The keys of entries and of their turns, a window at a time. Few turns have feedback, so that the query is asked
     of these, rather than of all turns first."""
-    rows = Feedback.objects.filter(turn__isnull=False)
+    rows = rows_with(Q(turn__isnull=False))
     after, sizes = start.after, iter(WINDOWS)
     size = WINDOWS[0]
     while True:

@@ -8,6 +8,7 @@ import msgspec
 
 from agents.record.schemas.content import CompletionMessage, TurnMessage, Usage
 from agents.record.schemas.events import ErrorInfo, StepDetail, StepType
+from agents.record.schemas.feedback import ReportedFeedback
 
 ExternalStatus = Literal["in_progress", "completed", "failed", "cancelled", "interrupted"]
 """The status of a step or a turn. Only turns may also be ``awaiting_input``."""
@@ -73,3 +74,4 @@ class ExternalTurn(msgspec.Struct, frozen=True):
     session_name: str = ""
     run: str = ""
     format: str = ""
+    feedback: tuple[ReportedFeedback, ...] = ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from agents.telemetry.reading import exported_turns
+from agents.telemetry.reading import evaluations, exported_turns
 from agents.telemetry.reading.agent_names import own_nodes
 from agents.telemetry.reading.build_turn import TRACE_SESSION_PREFIX, turn_of
 from agents.telemetry.reading.conversation_links import ConversationLinks, links_of_tree
@@ -37,6 +37,7 @@ def build_turns_and_links(spans: Iterable[Span]) -> tuple[ConversationLinks, lis
 
 
 def _build(merged: dict[str, dict[str, Span]]) -> tuple[ConversationLinks, list[ExternalTurn]]:
+    merged, judgements = evaluations.taken_out(merged)
     exported = {
         name: turn for name, spans in merged.items() if (turn := exported_turns.turn_of(name, spans)) is not None
     }
@@ -49,7 +50,8 @@ def _build(merged: dict[str, dict[str, Span]]) -> tuple[ConversationLinks, list[
         links = links_of_tree(traces[name], grouped[name])
     turns = [*exported.values(), *_of_groups(traces, grouped), *_of_conversations(traces, grouped)]
     turns = [apply_overrides(turn, merged) for turn in join_same_turns(turns)]
-    return links, sorted(turns, key=lambda turn: (turn.started_us, turn.id))
+    turns.sort(key=lambda turn: (turn.started_us, turn.id))
+    return links, evaluations.with_feedback(turns, judgements)
 
 
 def _of_groups(traces: dict[str, TraceTree], grouped: dict[str, GroupedTrace]) -> Iterator[ExternalTurn]:

@@ -13,8 +13,9 @@ from agents.base.store import changes
 from agents.base.store.claims import ClaimKind, lock_to_the_end
 from agents.base.store.sql import Insert, SelectAmong
 from agents.record.models.choices import Source
-from agents.record.models.turns import Turn, TurnBody
+from agents.record.models.turns import Step, Turn, TurnBody
 from agents.record.store import search, tags, turn_rows, write_steps
+from agents.record.store.feedback_hooks import JudgedTurn, hooks
 from agents.record.store.searchable_text import metadata_text
 from agents.record.store.step_rows import StepContent
 from agents.record.store.totals import SHARE_COLUMNS, SessionTotals, TurnTotals
@@ -33,6 +34,7 @@ _STORED = SelectAmong(
     "foreign_id",
     "owner_id = %s AND scope_id = %s",
 )
+_STEPS = SelectAmong(Step, "foreign_id id", "foreign_id", "turn_id = %s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,19 @@ def write(owner: Owner, turns: Sequence[PreparedTurn]) -> list[int]:
     write_steps.replace([draft.steps.plan for draft in drafts])
     _index(drafts)
     _renumber_sessions(drafts, sessions)
+    _put_feedback(owner, drafts)
     return [draft.key for draft in drafts]
+
+
+def _put_feedback(owner: Owner, drafts: Sequence[_TurnWrite]) -> None:
+    """Store what was reported of the turns, on those of their steps that it names."""
+    for draft in drafts:
+        entries = draft.prepared.record.feedback
+        if entries:
+            named = sorted({external_id(entry.step) for entry in entries if entry.step})
+            keys = dict(_STEPS.all(named, draft.key)) if named else {}
+            steps = {entry.step: keys[external_id(entry.step)] for entry in entries if external_id(entry.step) in keys}
+            hooks.put(JudgedTurn(draft.key, draft.session.key, owner.user, entries, steps))
 
 
 def key_of(owner: Owner, name: str) -> int | None:
