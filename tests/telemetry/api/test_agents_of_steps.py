@@ -131,6 +131,15 @@ def test_what_a_deleted_agent_did_stays_and_is_not_its_turns(client: Client) -> 
     assert names(client, "agent:finder type:tool") == [("finder", "search")]
 
 
+def test_an_agent_has_the_instructions_of_its_own_turn(client: Client) -> None:
+    told = json.dumps([{"type": "text", "content": "Find it."}])
+    own: dict[str, Any] = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "finder"}
+    report(client, *reports.delegated(1), reports.span(2, 1, "finder", **own, gen_ai__system_instructions=told))
+    [tool] = rows(client, "tool:search")
+    config = client.get(f"/v1/agents/{tool['agent_id']}").json()["agent_config"]
+    assert config["instructions"] == "Find it."
+
+
 def test_an_agent_that_is_asked_itself_is_stored_with_its_turn_alone(client: Client) -> None:
     report(client, *reports.turn(1))
     assert not Step.objects.unscoped("test").exclude(agent_id=None).exists()

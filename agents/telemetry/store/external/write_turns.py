@@ -114,6 +114,8 @@ def write(owner: Owner, turns: Sequence[PreparedTurn]) -> list[int]:
     # each gets the next number of its session, and may be the first one of it: no other process may write to it
     lock_to_the_end(ClaimKind.SESSION, {session_mark(owner, external_id(name)) for name in session_ids})
     agents, sessions = AgentKeys(owner), SessionDrafts(owner, session_ids)
+    for turn in turns:  # before another one has it as a sub-agent, whose instructions it does not know
+        agents.of_turn(turn.record, turn.source)
     stored = _stored(owner, [turn.id for turn in turns])
     drafts = [_draft(turn, stored.get(turn.id), agents, sessions) for turn in turns]
     sessions.write()
