@@ -239,7 +239,8 @@ def newest(subquery: RawSQL, limit: int) -> list[int]:
 
 def _range(since: int, until: int | None, among: Sequence[int] | None = None) -> str:
     if among is not None:
-        return f" AND {key_column()} IN ({', '.join(str(int(key)) for key in among)})"
+        listed = ", ".join(str(int(key)) for key in among) or "NULL"  # PostgreSQL takes no empty list
+        return f" AND {key_column()} IN ({listed})"
     first = f" AND {key_column()} >= {int(since)}" if since else ""
     return first if until is None else f"{first} AND {key_column()} < {int(until)}"
 
