@@ -79,13 +79,15 @@ def agent_metrics(actor: Actor, record: AgentRecord, period: TimePeriod) -> dict
     current = base.during(period.low_us, period.high_us)
     calls = MetricsQuery(f"type:tool {current.text}", "step")
     try:
+        turns = PeriodStats.count(actor, base, period)
         models = numbers.groups(actor, current.query, ["model"]).groups
         tools = numbers.groups(actor, calls.query, ["tool"]).groups
         return {
             "slow": "",
             "period": period,
             "rows_url": current.url,
-            "figures": period_metrics.figures(PeriodStats.count(actor, base, period)),
+            "has_turns": turns.current.count > 0,
+            "figures": period_metrics.figures(turns),
             "in_other_turns": _in_other_turns(actor, record, period),
             "charts": period_metrics.period_charts(actor, base, period, models),
             "table": period_metrics.top_table(
