@@ -51,8 +51,8 @@ def of_query(actor: Actor, query: Query, start: PageStart) -> FeedbackPage:
 
 
 def _page(actor: Actor, rows: QuerySet[Feedback], limit: int) -> FeedbackPage:
-    found = list(rows[: limit + 1])
-    return [entry_of(actor, row) for row in found[:limit]], len(found) > limit
+    matching = list(rows[: limit + 1])
+    return [entry_of(actor, row) for row in matching[:limit]], len(matching) > limit
 
 
 def _within(actor: Actor, target: RecordTarget) -> Q:

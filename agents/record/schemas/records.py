@@ -51,7 +51,7 @@ class Spent(Usage):
 
 class StepRecord(Wire):
     """``usage`` and ``cost_nano`` (billionths of a dollar) are there only where the step itself spent them; ``parent``
-    is the id of the step it was done in."""
+    is the id of the step it was done in, ``agent`` the name of the agent that did it, empty for that of the turn."""
 
     id: Id
     number: Count = 0
@@ -66,6 +66,7 @@ class StepRecord(Wire):
     usage: Spent | None = None
     cost_nano: Cost | None = None
     parent: str = ""
+    agent: str = ""
     error: ErrorInfo | None = None
     detail: dict[str, Any] | None = None
 

@@ -38,8 +38,7 @@ def of_snapshot(actor: Actor, turn: TurnSnapshot) -> Json:
     row = Turn.objects.unscoped("turn checked").filter(pk=turn.key).values(*_TURN).first()
     if row is None:
         raise NotFound(f"Turn '{ids.public(ids.Kind.TURN, turn.key)}' not found.")
-    rows = Step.objects.unscoped("turn checked").filter(turn_id=turn.key).values_list("pk", "cost_nano", "parent_id")
-    costs = {step: (cost_nano, parent) for step, cost_nano, parent in rows}
+    known = _of_steps(turn.key)
     record = {
         "version": VERSION,
         "id": ids.public(ids.Kind.TURN, turn.key),
@@ -59,7 +58,7 @@ def of_snapshot(actor: Actor, turn: TurnSnapshot) -> Json:
         "input": msgspec.Raw(turn.input_messages),
         "output": msgspec.Raw(turn.output_message) if turn.output_message else None,
         "error": _error(turn.error),
-        "steps": [_step(step, *costs.get(step.key, (None, None))) for step in turn.steps],
+        "steps": [_step(step, known.get(step.key, {})) for step in turn.steps],
         **_body(turn.key),
     }
     return _without_empty(record)
@@ -122,7 +121,23 @@ def _body(turn: int) -> Json:
     return {"metadata": metadata, "foreign": {k: v for k, v in (foreign or {}).items() if k != "traces"}}
 
 
-def _step(step: StepSnapshot, cost_nano: int | None, parent: int | None) -> Json:
+def _of_steps(turn: int) -> dict[int, Json]:
+    """Return the fields of the steps of a turn that their snapshots lack, by key."""
+    steps = Step.objects.unscoped("turn checked").filter(turn_id=turn)
+    rows = list(steps.values_list("pk", "cost_nano", "parent_id", "agent_id"))
+    agents = Agent.objects.unscoped("turn checked").filter(pk__in={row[3] for row in rows if row[3]})
+    names = {key: name or model for key, name, model in agents.values_list("pk", "name", "model")}
+    return {
+        key: {
+            "cost_nano": cost_nano,
+            "parent": ids.public(ids.Kind.STEP, parent) if parent else "",
+            "agent": names.get(agent, ""),
+        }
+        for key, cost_nano, parent, agent in rows
+    }
+
+
+def _step(step: StepSnapshot, known: Json) -> Json:
     spent = step.usage.model_dump(exclude_defaults=True)
     return _without_empty(
         {
@@ -136,12 +151,11 @@ def _step(step: StepSnapshot, cost_nano: int | None, parent: int | None) -> Json
             "started_at": iso(step.started_at),
             "completed_at": _iso_or_none(step.completed_at),
             "ttft_us": step.ttft_us,
-            "cost_nano": cost_nano,
-            "parent": ids.public(ids.Kind.STEP, parent) if parent else "",
+            **known,
             "error": _error(step.error),
             "detail": msgspec.Raw(step.detail) if step.detail else None,
         }
-    ) | ({"usage": spent} if spent or cost_nano is not None else {})
+    ) | ({"usage": spent} if spent or known.get("cost_nano") is not None else {})
 
 
 def _iso_or_none(at_us: int | None) -> str | None:

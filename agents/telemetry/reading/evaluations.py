@@ -63,10 +63,10 @@ def _is_empty(span: Span) -> bool:
 
 def _entry(span: Span, event: SpanEvent) -> ReportedFeedback:
     """Read an event; one of no content has no text and no score."""
-    whole = event.attributes.get(FEEDBACK)
-    if isinstance(whole, str):
+    encoded = event.attributes.get(FEEDBACK)
+    if isinstance(encoded, str):
         try:
-            return _bounded(_decode(whole), span.id)
+            return _bounded(_decode(encoded), span.id)
         except msgspec.MsgspecError:
             pass  # the attributes of the conventions may say something without it
     name, value = text(event.attributes.get(NAME)), finite_number(event.attributes.get(VALUE))
@@ -86,8 +86,8 @@ def _entry(span: Span, event: SpanEvent) -> ReportedFeedback:
 
 def comment_of(name: str, value: float | None, label: str, explanation: str) -> str:
     """Return the comment of a result. A label without a number is the result itself: it is kept in words."""
-    said = f"{name}: {label}" if label and value is None else ""
-    return "\n".join(part for part in (said, explanation) if part)
+    verdict = f"{name}: {label}" if label and value is None else ""
+    return "\n".join(part for part in (verdict, explanation) if part)
 
 
 def _hash(*parts: str) -> str:
@@ -122,11 +122,11 @@ def with_feedback(
     if not judgements:
         return list(turns)
     entries: dict[str, list[ReportedFeedback]] = {turn.id: list(turn.feedback) for turn in turns}
-    for trace, said in judgements.items():
+    for trace, of_trace in judgements.items():
         candidates = [turn for turn in turns if trace in turn.traces or turn.id.partition(":")[0] == trace]
         steps = {step.id: turn for turn in candidates for step in turn.steps}
         roots = {turn.id.partition(":")[2]: turn for turn in candidates}
-        for entry in said if candidates else ():
+        for entry in of_trace if candidates else ():
             turn = steps.get(entry.step) or roots.get(entry.step) or candidates[0]
             entries[turn.id].append(entry if entry.step in steps else replace(entry, step=""))
     return [replace(turn, feedback=latest(entries[turn.id])) for turn in turns]
@@ -137,8 +137,8 @@ def latest(entries: Iterable[ReportedFeedback]) -> tuple[ReportedFeedback, ...]:
     by_id: dict[str, ReportedFeedback] = {}
     for entry in sorted(entries, key=_order):
         by_id[entry.id] = entry
-    said = (entry for _, entry in sorted(by_id.items()) if _says_something(entry))
-    return tuple(said)[:MAX_ENTRIES]
+    ordered = (entry for _, entry in sorted(by_id.items()) if _says_something(entry))
+    return tuple(ordered)[:MAX_ENTRIES]
 
 
 def _order(entry: ReportedFeedback) -> tuple[Any, ...]:

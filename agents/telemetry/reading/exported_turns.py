@@ -8,7 +8,7 @@ files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, cast
 
@@ -113,10 +113,11 @@ def _steps(spans: Iterable[Span]) -> list[StepRecord]:
     return sorted(steps.values(), key=lambda step: (step.number, step.id))
 
 
-def _turn(trace: str, record: TurnRecord, steps: Iterable[StepRecord]) -> ExternalTurn:
+def _turn(trace: str, record: TurnRecord, steps: Sequence[StepRecord]) -> ExternalTurn:
     agent = (record.agent.name or record.agent.model or record.model)[:MAX_NAME_CHARS]
     external = record.foreign
-    others = (name[:MAX_NAME_CHARS] for name in _texts(external.get("agents")))
+    names = (*_texts(external.get("agents")), *(step.agent for step in steps if step.agent))
+    others = (name[:MAX_NAME_CHARS] for name in names)
     return ExternalTurn(
         id=trace,
         session=record.session.id,
@@ -166,7 +167,7 @@ def _step(trace: str, step: StepRecord, turn: TurnRecord, agent: str) -> Externa
         usage=step.usage,
         cost_nano=step.cost_nano,
         error=step.error,
-        agent=agent,
+        agent=step.agent[:MAX_NAME_CHARS] or agent,
     )
 
 

@@ -33,7 +33,7 @@ from agents.telemetry.reading.timestamps import nanoseconds
 _TYPES = frozenset(
     ("SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL")
 )
-_WHOLE_TURNS = frozenset({"agent", "chain", "span"})
+_TURN_TYPES = frozenset({"agent", "chain", "span"})
 _OF_OTEL = frozenset({"attributes", "resourceAttributes", "scope"})
 """Keys of metadata that Langfuse writes there itself, for what came over OpenTelemetry."""
 _MAX_LATENCY_S = 10**7
@@ -85,8 +85,8 @@ def _spans(value: object) -> tuple[list[Span], int]:
         return _with_ids([_observation(item)])
     if not _is_trace(item):
         raise FormatError("this is neither a trace nor an observation of Langfuse.")
-    found = enumerate(list_field(item, "observations"))
-    inner = [(f"observations[{index}]", observation) for index, observation in found]
+    observations = enumerate(list_field(item, "observations"))
+    inner = [(f"observations[{index}]", observation) for index, observation in observations]
     of_trace = {"traceId": item.get("id")}
     spans = [
         _observation({**of_trace, **read_at(path, as_object, observation)})
@@ -106,7 +106,7 @@ def _with_trace(item: JsonObject, spans: list[Span]) -> list[Span]:
     """Add what the trace says to its only top, or to a span of its own above all tops."""
     ids = {span.id for span in spans}
     tops = [span for span in spans if span.parent not in ids]
-    if len(tops) == 1 and tops[0].attributes[f"{_OBSERVATION}type"] in _WHOLE_TURNS:
+    if len(tops) == 1 and tops[0].attributes[f"{_OBSERVATION}type"] in _TURN_TYPES:
         [top] = tops
         top.attributes = {**_trace_attributes(item), **_content(item), **top.attributes}
         return spans
@@ -192,8 +192,8 @@ def _trace_attributes(item: JsonObject) -> JsonObject:
     tags = item.get("tags")
     named[f"{_TRACE}name"] = item.get("name")
     named[f"{_TRACE}tags"] = tags if isinstance(tags, list) and tags else None
-    kept = {name: value for name, value in named.items() if value is not None}
-    return {**_ownership(item), **clean_attributes(kept)}
+    present = {name: value for name, value in named.items() if value is not None}
+    return {**_ownership(item), **clean_attributes(present)}
 
 
 def _ownership(item: JsonObject) -> JsonObject:

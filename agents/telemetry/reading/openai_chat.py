@@ -53,7 +53,7 @@ def from_json(body: object, line: int = 1) -> Decoded:
     """Decode a line, or a list whose first item counts as this line."""
     items = _items(body)
     lines = [_read_line(body)] if items is None else [read_at(f"data[{n}]", _read_line, i) for n, i in enumerate(items)]
-    turns = (found.turn(line + index) for index, found in enumerate(lines))
+    turns = (conversation.turn(line + index) for index, conversation in enumerate(lines))
     return Decoded([span for turn in turns for span in turn.all_spans()])
 
 

@@ -54,6 +54,7 @@ def _outcome_of_silent_top(group: TurnGroup, top: SpanNode, by_time: Sequence[Sp
     while error is None and last is not None and last.kind in (*kinds.FRAMES, kinds.AGENT):
         error = failure_of(last.span, last.facts)
         if last.kind == kinds.AGENT and last.facts.name:
+            error = error or _failure_of_round(last)
             break
         last = last.children[-1] if last.children else None
     children = top.children
@@ -64,3 +65,10 @@ def _outcome_of_silent_top(group: TurnGroup, top: SpanNode, by_time: Sequence[Sp
         return TurnOutcome("in_progress")
     ended_us = microseconds(top.span.end_ns or max(node.span.end_ns for node in by_time))
     return TurnOutcome("completed" if error is None else "failed", error, ended_us)
+
+
+def _failure_of_round(agent: SpanNode) -> ErrorInfo | None:
+    """Return the failure of an agent's last round: there the Agents SDK reports that a guardrail stopped the run before
+    the model answered."""
+    last = agent.children[-1] if agent.children else None
+    return failure_of(last.span, last.facts) if last is not None and last.kind in kinds.FRAMES else None

@@ -29,8 +29,8 @@ def read(model: type[M], body: object) -> M:
         message = first["msg"].removeprefix("Value error, ")
         # a rule of several fields names its own; of a union the path ends in the names of its types
         field = str(first["loc"][0]) if first["loc"] else message.partition(":")[0]
-        told = message if not first["loc"] else f"{field}: {message}"
-        raise InvalidRequest(told, code="invalid_body", param=field) from error
+        message_with_field = message if not first["loc"] else f"{field}: {message}"
+        raise InvalidRequest(message_with_field, code="invalid_body", param=field) from error
 
 
 def langfuse_span(body: object, author: str, now_us: int) -> tuple[str, Span]:
@@ -54,7 +54,7 @@ def langsmith_span(body: object, author: str, now_us: int) -> tuple[str, Span]:
     """Read feedback of LangSmith; returns its id and its log record. Raises `InvalidRequest`."""
     feedback = read(LangSmithFeedback, body)
     number = next(
-        (float(given) for given in (feedback.score, feedback.value) if isinstance(given, (bool, int, float))), None
+        (float(number) for number in (feedback.score, feedback.value) if isinstance(number, (bool, int, float))), None
     )
     label = feedback.value if isinstance(feedback.value, str) else ""
     if isinstance(feedback.value, dict):

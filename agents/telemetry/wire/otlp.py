@@ -164,7 +164,7 @@ class _TurnMessages:
         self.history = [messages.from_turn_message(message) for message in self.turn.input]
         for step in self.turn.steps:
             detail = DETAILS[step.type].model_validate(step.detail) if step.detail is not None else None
-            yield step, _without_empty(self._attributes(step, detail))
+            yield step, _without_empty({**self._attributes(step, detail), "gen_ai.agent.name": step.agent})
 
     def _attributes(self, step: StepRecord, detail: StepDetail | None) -> Attributes:
         match detail:

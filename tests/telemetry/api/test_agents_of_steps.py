@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from agents.base.store import keys
 from agents.base.timestamps import to_datetime
 from agents.record.models.prices import Price
-from agents.record.models.turns import Step
+from agents.record.models.turns import Step, Turn
+from agents.record.store import turn_records
+from agents.telemetry.wire import otlp
 from tests.support.inprocess import body_of, collect_static
 from tests.telemetry.reading import captures, reports
 
@@ -88,6 +91,17 @@ def test_exports_name_the_agent_of_each_step(client: Client, form: str) -> None:
     text = body_of(client.get("/v1/logs/steps/export", {"format": form, "q": "tool:search"})).decode()
     [row] = [json.loads(text)] if form == "jsonl" else csv.DictReader(io.StringIO(text))
     assert row["agent_name"] == "finder"
+
+
+def test_whole_turns_and_their_traces_name_it_too(client: Client) -> None:
+    report(client, *reports.delegated(1))
+    [line] = body_of(client.get("/v1/logs/turns/export", {"whole": "true"})).splitlines()
+    row = json.loads(line)
+    steps = {step["name"]: step.get("agent") for step in row["record"]["steps"]}
+    assert (row["agent_name"], steps["search"], steps["finder"]) == ("desk", "finder", "finder")
+    assert "agent" not in row["record"]["steps"][0]
+    spans = otlp.spans(turn_records.read(keys.local(), Turn.objects.unscoped("test").get().pk))
+    assert [span.attributes.get("gen_ai.agent.name") for span in spans] == ["desk", None, "finder", "finder", "finder"]
 
 
 def test_the_list_of_steps_shows_it(client: Client) -> None:
