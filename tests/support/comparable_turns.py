@@ -35,6 +35,7 @@ def _turn(record: dict[str, Any], places: dict[str, int]) -> dict[str, Any]:
         record.pop(name, None)
     steps = record.pop("steps", [])
     order = {step["id"]: step["number"] for step in steps}
+    judged = record.pop("feedback", [])
     return {
         **record,
         "status": OPEN.get(record["status"], record["status"]),
@@ -42,7 +43,12 @@ def _turn(record: dict[str, Any], places: dict[str, int]) -> dict[str, Any]:
         "agent": agent.get("name") or agent.get("model"),
         "instructions": agent.get("instructions"),
         "steps": [_step(step, order) for step in steps],
+        "feedback": sorted((_feedback(entry, order) for entry in judged), key=repr),
     }
+
+
+def _feedback(entry: dict[str, Any], order: dict[str, int]) -> dict[str, Any]:
+    return {**entry, "id": None, "step": order.get(entry.get("step", ""))}
 
 
 def _step(step: dict[str, Any], order: dict[str, int]) -> dict[str, Any]:

@@ -71,6 +71,20 @@ class StepRecord(Wire):
     detail: dict[str, Any] | None = None
 
 
+class FeedbackRecord(Wire):
+    """One entry of feedback on the turn, or on its step of the id ``step``."""
+
+    id: Id
+    step: str = ""
+    rating: Literal["up", "down"] | None = None
+    name: str = ""
+    value: float | None = None
+    comment: str = ""
+    author: str = ""
+    created_at: Past
+    updated_at: Past
+
+
 class TurnRecord(Wire):
     """``traceparent`` is that of the request which began it. ``foreign`` is what was said of it when it was taken in
     from elsewhere: ``warnings``, ``agents``, ``hidden``."""
@@ -95,4 +109,5 @@ class TurnRecord(Wire):
     output: CompletionMessage | None = None
     error: ErrorInfo | None = None
     foreign: dict[str, Any] = {}
+    feedback: list[FeedbackRecord] = []
     steps: list[StepRecord] = []

@@ -17,9 +17,11 @@ from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.choices import Api, Source, TurnStatus
 from agents.record.models.tags import TurnTag
 from agents.record.models.turns import Step, Turn, TurnBody
+from agents.record.schemas.feedback import ReportedFeedback
 from agents.record.schemas.records import VERSION, TurnRecord
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import read_turns
+from agents.record.store.feedback_hooks import hooks
 from agents.record.store.tags import tags_of
 
 Json = dict[str, Any]
@@ -58,6 +60,7 @@ def of_snapshot(actor: Actor, turn: TurnSnapshot) -> Json:
         "input": msgspec.Raw(turn.input_messages),
         "output": msgspec.Raw(turn.output_message) if turn.output_message else None,
         "error": _error(turn.error),
+        "feedback": [_feedback(entry) for entry in hooks.of_turn(turn.key)],
         "steps": [_step(step, known.get(step.key, {})) for step in turn.steps],
         **_body(turn.key),
     }
@@ -156,6 +159,12 @@ def _step(step: StepSnapshot, known: Json) -> Json:
             "detail": msgspec.Raw(step.detail) if step.detail else None,
         }
     ) | ({"usage": spent} if spent or known.get("cost_nano") is not None else {})
+
+
+def _feedback(entry: ReportedFeedback) -> Json:
+    times = {"created_at": iso(entry.created_us), "updated_at": iso(entry.updated_us)}
+    values = msgspec.structs.asdict(entry)
+    return _without_empty({name: value for name, value in values.items() if not name.endswith("_us")}) | times
 
 
 def _iso_or_none(at_us: int | None) -> str | None:

@@ -66,7 +66,7 @@ def _entry(span: Span, event: SpanEvent) -> ReportedFeedback:
     encoded = event.attributes.get(FEEDBACK)
     if isinstance(encoded, str):
         try:
-            return _bounded(_decode(encoded), span.id)
+            return bounded(_decode(encoded), span.id)
         except msgspec.MsgspecError:
             pass  # the attributes of the conventions may say something without it
     name, value = text(event.attributes.get(NAME)), finite_number(event.attributes.get(VALUE))
@@ -81,7 +81,7 @@ def _entry(span: Span, event: SpanEvent) -> ReportedFeedback:
         created_us=at_us,
         updated_us=at_us,
     )
-    return _bounded(entry, span.id)
+    return bounded(entry, span.id)
 
 
 def comment_of(name: str, value: float | None, label: str, explanation: str) -> str:
@@ -94,7 +94,8 @@ def _hash(*parts: str) -> str:
     return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def _bounded(entry: ReportedFeedback, step: str) -> ReportedFeedback:
+def bounded(entry: ReportedFeedback, step: str = "") -> ReportedFeedback:
+    """Return the entry with texts that can be stored; ``step`` is that of an entry which names none."""
     name = "".join(letter for letter in text(entry.name) if letter.isprintable()).strip()[:MAX_NAME]
     value = finite_number(entry.value)
     return replace(

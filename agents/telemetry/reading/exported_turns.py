@@ -16,7 +16,9 @@ from pydantic import ValidationError
 
 from agents.base.errors import InvalidRequest
 from agents.record.schemas.events import DETAILS, OtherDetail, StepDetail
-from agents.record.schemas.records import StepRecord, TurnRecord
+from agents.record.schemas.feedback import ReportedFeedback
+from agents.record.schemas.records import FeedbackRecord, StepRecord, TurnRecord
+from agents.telemetry.reading import evaluations
 from agents.telemetry.reading.coerce import text
 from agents.telemetry.reading.decoding import Decoded, FormatError
 from agents.telemetry.reading.json_text import parse_json
@@ -95,9 +97,18 @@ def _parse_record(record_json: str) -> TurnRecord | None:
         return None  # the spans say something without it
 
 
-def _newness(record: TurnRecord, record_json: str) -> tuple[bool, int, int, int, str]:
-    """Rank several records of a turn: a finished one goes before one of a turn that still ran."""
-    return record.completed_at is not None, record.completed_at or 0, len(record.steps), len(record_json), record_json
+def _newness(record: TurnRecord, record_json: str) -> tuple[object, ...]:
+    """Rank several records of a turn: a finished one goes before one of a turn that still ran, and that with the
+    latest feedback before one from before it."""
+    judged = max((entry.updated_at for entry in record.feedback), default=0)
+    size = len(record.steps), judged, len(record_json), record_json
+    return record.completed_at is not None, record.completed_at or 0, *size
+
+
+def as_reported(entry: FeedbackRecord) -> ReportedFeedback:
+    """Return an entry of a record in the form of all that is reported."""
+    values = entry.model_dump(exclude={"created_at", "updated_at"})
+    return ReportedFeedback(**values, created_us=entry.created_at, updated_us=entry.updated_at)
 
 
 def _steps(spans: Iterable[Span]) -> list[StepRecord]:
@@ -140,6 +151,7 @@ def _turn(trace: str, record: TurnRecord, steps: Sequence[StepRecord]) -> Extern
         instructions=record.agent.instructions,
         hidden=external.get("hidden") is True,
         warnings=tuple(_texts(external.get("warnings"))),
+        feedback=tuple(evaluations.bounded(as_reported(entry)) for entry in record.feedback),
     )
 
 

@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import NamedTuple
 
+import msgspec
+
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.models.scoped import ScopedQuerySet
 from agents.base.store.writer import writer
 from agents.record.models.turns import Step, StepDetail, Turn, TurnBody
+from agents.record.store.feedback_hooks import hooks
 from agents.telemetry.models.traces import Trace
 from agents.telemetry.reading.chunked_files import FileChunk
 from agents.telemetry.reading.import_overrides import with_overrides
@@ -192,12 +195,13 @@ _TURN_COLUMNS = [
 
 
 def _digest(turn: int) -> bytes:
-    """A hash of all stored columns of a turn and its steps."""
+    """A hash of all stored columns of a turn and its steps, and of its feedback."""
     digest = blake2b(digest_size=16)
     for rows in (
         Turn.objects.unscoped("import").filter(pk=turn).values_list(*_TURN_COLUMNS),
         TurnBody.objects.unscoped("import").filter(pk=turn).values_list(),
         Step.objects.unscoped("import").filter(turn_id=turn).order_by("number").values_list(),
+        map(msgspec.structs.astuple, hooks.of_turn(turn)),
         StepDetail.objects.filter(step__turn_id=turn).order_by("step_id").values_list(),
     ):
         for row in rows:

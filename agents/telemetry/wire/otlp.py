@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
 from pydantic import BaseModel
 
 from agents.base import tracing
@@ -38,8 +39,9 @@ from agents.record.schemas.events import (
     StepDetail,
     ToolDetail,
 )
-from agents.record.schemas.records import StepRecord, TurnRecord
-from agents.telemetry.reading.exported_turns import STEP_ATTRIBUTE, TURN_ATTRIBUTE
+from agents.record.schemas.records import FeedbackRecord, StepRecord, TurnRecord
+from agents.telemetry.reading import evaluations
+from agents.telemetry.reading.exported_turns import STEP_ATTRIBUTE, TURN_ATTRIBUTE, as_reported
 from agents.telemetry.wire import otlp_messages as messages
 from agents.telemetry.wire.otlp_messages import Message
 
@@ -51,6 +53,15 @@ Attributes = dict[str, Any]
 
 RESOURCE: Attributes = {"service.name": "agents"}
 """The resource of the spans."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtlpEvent:
+    """One event of a span, with attributes as a span has them."""
+
+    name: str
+    at_ns: int
+    attributes: Attributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +78,7 @@ class OtlpSpan:
     end_ns: int
     attributes: Attributes
     error: ErrorInfo | None = None
+    events: tuple[OtlpEvent, ...] = ()
 
 
 def spans(turn: TurnRecord, *, records: bool = False) -> list[OtlpSpan]:
@@ -78,7 +90,28 @@ def spans(turn: TurnRecord, *, records: bool = False) -> list[OtlpSpan]:
         if records:
             attributes[STEP_ATTRIBUTE] = step.model_dump_json(exclude_none=True)
         otlp_spans.append(_span(turn, trace, step, attributes))
-    return otlp_spans
+    return _with_feedback(otlp_spans, turn, records=records)
+
+
+def _with_feedback(otlp_spans: list[OtlpSpan], turn: TurnRecord, *, records: bool) -> list[OtlpSpan]:
+    """The spans with the feedback on each as events of evaluations."""
+    steps = {step.id: span_id(step.id) for step in turn.steps}
+    events: dict[str, list[OtlpEvent]] = {}
+    for entry in turn.feedback:
+        events.setdefault(steps.get(entry.step, span_id(turn.id)), []).append(_evaluation(entry, records=records))
+    return [replace(span, events=tuple(events.get(span.id, ()))) for span in otlp_spans]
+
+
+def _evaluation(entry: FeedbackRecord, *, records: bool) -> OtlpEvent:
+    reported = as_reported(entry)
+    attributes = {
+        evaluations.NAME: entry.name or ("rating" if entry.rating else "comment"),
+        evaluations.VALUE: entry.value,
+        evaluations.LABEL: entry.rating,
+        evaluations.EXPLANATION: entry.comment,
+        evaluations.FEEDBACK: msgspec.json.encode(reported).decode() if records else "",
+    }
+    return OtlpEvent(evaluations.EVENT, reported.updated_us * 1000, _without_empty(attributes))
 
 
 # ------------------------------------------------------------------------------------------ the turn

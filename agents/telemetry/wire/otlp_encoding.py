@@ -65,6 +65,11 @@ def _object(span: OtlpSpan) -> dict[str, Any]:
         encoded["parentSpanId"] = span.parent
     if span.end_ns:
         encoded["endTimeUnixNano"] = str(span.end_ns)
+    if span.events:
+        encoded["events"] = [
+            {"name": event.name, "timeUnixNano": str(event.at_ns), "attributes": _pairs(event.attributes)}
+            for event in span.events
+        ]
     if span.error is not None:
         encoded["status"] = {"code": _ERROR, "message": span.error.message}
     return encoded
@@ -102,6 +107,10 @@ def _message(message: Any, span: OtlpSpan) -> None:
     message.name, message.kind = span.name, span.kind
     message.start_time_unix_nano, message.end_time_unix_nano = span.start_ns, span.end_ns
     _fill(message.attributes, _attributes_with_error(span))
+    for event in span.events:
+        added = message.events.add()
+        added.name, added.time_unix_nano = event.name, event.at_ns
+        _fill(added.attributes, event.attributes)
     if span.error is not None:
         message.status.code, message.status.message = _ERROR, span.error.message
 
