@@ -44,6 +44,7 @@ from agents.telemetry.api.reports import (
     LangSmithRun,
     LangSmithRuns,
 )
+from agents.telemetry.api.scores import LangfuseIngestion
 from agents.tools.api.tools import ToolGroupDetail
 from agents.webhooks.api.endpoints import WebhookTest
 from tests.access.asking import PARAM, Cell, ask, filled, leaks
@@ -150,6 +151,9 @@ BODIES: dict[str, dict[str, Any]] = {
     **{name: {f"resource{what}": []} for name, what in SIGNALS},
     **{name: {"name": "by the matrix"} for name in ("LangSmithRuns", "LangSmithRun")},
     "LangSmithBatch": {"post": []},
+    "LangSmithFeedbackView": {"run_id": "by-the-matrix", "key": "helpful", "score": 1},
+    "LangfuseScores": {"traceId": "by-the-matrix", "name": "helpful", "value": 1},
+    "LangfuseIngestion": {"batch": []},
     "TurnCreate": {"messages": [{"role": "user", "content": "hello"}], "stream": False},
     "TurnFork": {"step": 1},
     "StepDecision": {"outcome": "not_done"},
@@ -178,7 +182,6 @@ BODIES: dict[str, dict[str, Any]] = {
 NO_SUBAGENTS = (Subagent, SubagentItems, SubagentTurns, SubagentTurn, SubagentTurnItems)
 """What is asked of a sub-agent that there is not."""
 DONE: dict[tuple[str, type[ApiView]], int] = {
-    ("get", FeedbackCollection): 400,
     ("post", FeedbackCollection): 404,
     ("delete", FeedbackDetail): 204,
     ("post", ViewAll): 201,
@@ -194,6 +197,7 @@ DONE: dict[tuple[str, type[ApiView]], int] = {
     ("post", ImportList): 415,
     ("post", AgentsSdkTraces): 204,
     ("post", LangSmithBatch): 202,
+    ("post", LangfuseIngestion): 207,
     ("post", LangSmithMultipart): 415,
     ("post", LangSmithRuns): 400,
     ("patch", LangSmithRun): 202,
