@@ -40,7 +40,7 @@ def of_snapshot(actor: Actor, turn: TurnSnapshot) -> Json:
     row = Turn.objects.unscoped("turn checked").filter(pk=turn.key).values(*_TURN).first()
     if row is None:
         raise NotFound(f"Turn '{ids.public(ids.Kind.TURN, turn.key)}' not found.")
-    known = _of_steps(turn.key)
+    stored_values = _of_steps(turn.key)
     record = {
         "version": VERSION,
         "id": ids.public(ids.Kind.TURN, turn.key),
@@ -61,7 +61,7 @@ def of_snapshot(actor: Actor, turn: TurnSnapshot) -> Json:
         "output": msgspec.Raw(turn.output_message) if turn.output_message else None,
         "error": _error(turn.error),
         "feedback": [_feedback(entry) for entry in hooks.of_turn(turn.key)],
-        "steps": [_step(step, known.get(step.key, {})) for step in turn.steps],
+        "steps": [_step(step, stored_values.get(step.key, {})) for step in turn.steps],
         **_body(turn.key),
     }
     return _without_empty(record)
@@ -140,7 +140,7 @@ def _of_steps(turn: int) -> dict[int, Json]:
     }
 
 
-def _step(step: StepSnapshot, known: Json) -> Json:
+def _step(step: StepSnapshot, stored_values: Json) -> Json:
     spent = step.usage.model_dump(exclude_defaults=True)
     return _without_empty(
         {
@@ -154,11 +154,11 @@ def _step(step: StepSnapshot, known: Json) -> Json:
             "started_at": iso(step.started_at),
             "completed_at": _iso_or_none(step.completed_at),
             "ttft_us": step.ttft_us,
-            **known,
+            **stored_values,
             "error": _error(step.error),
             "detail": msgspec.Raw(step.detail) if step.detail else None,
         }
-    ) | ({"usage": spent} if spent or known.get("cost_nano") is not None else {})
+    ) | ({"usage": spent} if spent or stored_values.get("cost_nano") is not None else {})
 
 
 def _feedback(entry: ReportedFeedback) -> Json:

@@ -8,25 +8,23 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, cast, get_args
+from typing import Any, Protocol, cast, get_args
 
 from django.core.management.base import CommandError
 
 from agents.base.access import Actor
 from agents.base.store import keys
-from agents.telemetry.reading.chunked_files import read_chunks
-from agents.telemetry.reading.detect_format import UNKNOWN_FORMAT, FileFormat, format_of_file
+from agents.telemetry.reading import zip_files
+from agents.telemetry.reading.detect_format import FileFormat
+from agents.telemetry.store.add_file import AUTO_FORMAT, add_file
 from agents.telemetry.store.importer import Importer, ImportResult
 
-AUTO = "auto"
-FORMATS: tuple[str, ...] = (AUTO, *get_args(FileFormat))
+FORMATS: tuple[str, ...] = (AUTO_FORMAT, *get_args(FileFormat))
 PROGRESS_MIN_BYTES = 4 * 2**20
 """Bytes of all files from which on progress is printed."""
 PROGRESS_INTERVAL_S = 2.0
 MAX_SKIPPED_LINES = 20
 """Skipped lines that are printed one by one."""
-_SUFFIXES = frozenset({".jsonl", ".json", ".ndjson", ".parquet"})
-"""Suffixes of files that are imported from a folder, gzipped or not."""
 
 
 class ProgressStream(Protocol):
@@ -68,8 +66,8 @@ class ImportProgress:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", type=Path, help="files, or folders with some")
-    parser.add_argument("--format", choices=FORMATS, default=AUTO, help="told from each file by itself")
+    parser.add_argument("files", nargs="+", metavar="FILE", type=Path, help="files, zip archives, or folders with some")
+    parser.add_argument("--format", choices=FORMATS, default=AUTO_FORMAT, help="told from each file by itself")
     parser.add_argument("--agent", default="", help="the agent they are of, whatever they say")
     parser.add_argument("--session", default="", help="the session they are of, whatever they say")
     parser.add_argument("--user", default="", help="whose they will be; by default the local user's")
@@ -80,7 +78,7 @@ def import_options(options: dict[str, Any]) -> ImportOptions:
     files = tuple(dict.fromkeys(file for path in options["files"] for file in _files_in(path)))
     if not files:
         raise CommandError(
-            "There is no .jsonl, .ndjson, .json or .parquet file in it, nor one of these with .gz behind."
+            "There is no .jsonl, .ndjson, .json, .parquet or .zip file in it, nor one of these with .gz behind."
         )
     names = (options["agent"].strip()[:300], options["session"].strip()[:300])
     return ImportOptions(files, options["format"], *names, _actor(options["user"]))
@@ -90,16 +88,15 @@ def _files_in(path: Path) -> Iterator[Path]:
     if path.is_dir():
         for folder, inner, names in os.walk(path):
             inner.sort()
-            yield from (Path(folder) / name for name in sorted(names) if _is_importable(name))
+            yield from (Path(folder) / name for name in sorted(names) if _is_imported(name))
     elif path.is_file():
         yield path
     else:
         raise CommandError(f"{path}: there is no such file.")
 
 
-def _is_importable(name: str) -> bool:
-    name = name.lower().removesuffix(".gz")
-    return Path(name).suffix in _SUFFIXES and not name.endswith(".meta.json")
+def _is_imported(name: str) -> bool:
+    return zip_files.is_importable(name) or name.lower().endswith(".zip")
 
 
 def _actor(name: str) -> Actor:
@@ -118,27 +115,14 @@ def run(options: ImportOptions, progress: ImportProgress) -> ImportResult:
     for path in options.files:
         try:
             with path.open("rb") as file:
-                _import_file(importer, file, path, options, progress)
+                for _ in add_file(importer, str(path), file, options.format):
+                    progress.write(importer.report)
         except OSError as error:
             raise CommandError(f"{path}: {error.strerror or error}") from error
     for count in importer.finish():
         progress.write(importer.report, f", {count:,} traces understood")
     progress.write(importer.report, force=True)
     return importer.report
-
-
-def _import_file(
-    importer: Importer, file: BinaryIO, path: Path, options: ImportOptions, progress: ImportProgress
-) -> None:
-    report = importer.report
-    format_ = format_of_file(file) if options.format == AUTO else cast(FileFormat, options.format)
-    if format_ is None:
-        report.skip(str(path), 0, UNKNOWN_FORMAT)
-        return
-    report.files += 1
-    for chunk in read_chunks(file, format_):
-        importer.add(str(path), chunk)
-        progress.write(report)
 
 
 def nothing_found(report: ImportResult) -> str:

@@ -21,7 +21,8 @@ from agents.telemetry.reading.detect_format import FileFormat
 from agents.telemetry.runner import import_queue
 from agents.telemetry.schemas.imports import ImportForm, ImportObject, ImportReport, SkippedLine, TurnCounts
 from agents.telemetry.store import import_files, import_jobs
-from agents.telemetry.store.import_jobs import AUTO_FORMAT, ImportRecord, NewImport
+from agents.telemetry.store.add_file import AUTO_FORMAT
+from agents.telemetry.store.import_jobs import ImportRecord, NewImport
 from agents.telemetry.store.importer import ImportResult
 
 FORMATS: tuple[str, ...] = (AUTO_FORMAT, *get_args(FileFormat))

@@ -24,7 +24,8 @@ from agents.logs.store import listing
 from agents.logs.store.rows import of
 from agents.telemetry.api.imports import FORMATS, start_import
 from agents.telemetry.store import import_jobs
-from agents.telemetry.store.import_jobs import AUTO_FORMAT, ImportRecord
+from agents.telemetry.store.add_file import AUTO_FORMAT
+from agents.telemetry.store.import_jobs import ImportRecord
 from agents.uikit.access import PageRequest, page
 from agents.uikit.links import at
 

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from django.db.models import F, Q
 
@@ -18,13 +18,11 @@ from agents.base.store import failures, scopes
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
 from agents.telemetry.models.imports import OPEN_STATES, Import, ImportState
-from agents.telemetry.reading.chunked_files import read_chunks
-from agents.telemetry.reading.detect_format import UNKNOWN_FORMAT, FileFormat, format_of_file
+from agents.telemetry.store.add_file import AUTO_FORMAT, add_file
 from agents.telemetry.store.importer import Importer, ImportResult
 
 log = logging.getLogger(__name__)
 
-AUTO_FORMAT = "auto"
 PROGRESS_EVERY_S = 1.0
 """How often a running import stores its progress."""
 QUIET_AFTER_US = 5_000_000
@@ -194,13 +192,7 @@ def _import_files(
     progress = _ProgressReporter(record, importer.report, stopped)
     for name, file in files:
         file.seek(0)
-        format_ = format_of_file(file) if record.format == AUTO_FORMAT else cast(FileFormat, record.format)
-        if format_ is None:
-            importer.report.skip(name, 0, UNKNOWN_FORMAT)
-            continue
-        importer.report.files += 1
-        for chunk in read_chunks(file, format_):
-            importer.add(name, chunk)
+        for _ in add_file(importer, name, file, record.format):
             progress.report()
     for _ in importer.finish():
         progress.report()

@@ -19,6 +19,7 @@ from tests.telemetry.reading.test_jaeger import REQUEST, as_jaeger
 from tests.telemetry.reading.test_langfuse import TRACE
 from tests.telemetry.reading.test_openai_chat import EXAMPLE, STORED
 from tests.telemetry.reading.test_tempo import as_tempo
+from tests.telemetry.reading.test_zip_files import archive
 
 pytestmark = pytest.mark.django_db
 
@@ -67,6 +68,12 @@ BROKEN: dict[str, tuple[str, bytes, str]] = {
     "langfuse": ("trace.json", as_lines({**TRACE, "id": ""}), "nothing in it has the id of a trace"),
     "openai": ("batch.jsonl", as_lines({"custom_id": "1", "body": {}}), "it is a request without an answer"),
     "atif": ("trajectory.json", as_lines({**TRAJECTORY, "session_id": 5}), "session_id: short text is expected"),
+    "zip": ("files.zip", archive({"notes.txt": b"n"}), "there is no file in the zip archive that ends in"),
+    "zip_in_zip": (
+        "files.zip",
+        archive({"a.zip": archive({"a.json": b"{}"})}),
+        "files.zip/a.zip: a packed file inside",
+    ),
     "table": ("table.parquet", parquet([{"a": 1}]), "no span has a context"),
 }
 
@@ -83,3 +90,18 @@ def test_spans_of_no_agent_are_counted_and_formats_named(tmp_path: Path) -> None
     file.write_bytes(as_lines(reports.request(reports.span(1, 1, "GET /"))))
     with pytest.raises(CommandError, match=r"None of its 1 spans is a call .* Formats that are read: turns, otlp,"):
         logs("import", file)
+
+
+def test_files_of_an_archive_and_of_a_folder_are_read_each_by_its_format(tmp_path: Path) -> None:
+    files = {name: FILES[name][1] for name in ("phoenix_parquet", "langfuse", "atif")}
+    broken = {"notes.json": b"{}", "../../evil.jsonl": as_lines(EXAMPLE) + b"no json\n\n{}\n"}
+    named = {f"{name}.{'parquet' if name == 'phoenix_parquet' else 'json'}": found for name, found in files.items()}
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "files.zip").write_bytes(archive({**named, **broken}))
+    said = logs("import", tmp_path / "in")
+    assert "of 4 files. Turns: 4 new, 0 known, 0 changed." in said
+    assert "files.zip/notes.json: it is of no known format; known are turns, otlp, " in said
+    assert "files.zip/../../evil.jsonl:2: this is no JSON." in said
+    assert "files.zip/../../evil.jsonl:4: messages: there are no messages" in said
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["files.zip", "in"]
+    assert "Turns: 0 new, 4 known, 0 changed." in logs("import", tmp_path / "in" / "files.zip")

@@ -29,6 +29,7 @@ from tests.conftest import Clock
 from tests.support.builders import make_turn
 from tests.support.inprocess import IdleRunner, body_of, idle_service, open_database
 from tests.telemetry.reading import reports
+from tests.telemetry.reading.test_zip_files import archive
 
 
 @pytest.fixture(autouse=True)
@@ -104,6 +105,17 @@ def test_what_no_reader_understands_ends_in_the_report() -> None:
     told = done(post(b"\xff\xfe\x00 nothing", b'{"resourceSpans": 3}'))
     assert told["state"] == "completed"
     assert [skip["line"] for skip in told["report"]["skipped"]] == [None, 1]
+
+
+def test_the_files_of_an_archive_are_taken_in() -> None:
+    told = done(post(archive({"a.jsonl": spans(1), "b.jsonl": spans(2) + b"{broken\n", "c.zip": b"PK"})))
+    report = told["report"]
+    assert (told["state"], report["turns"]["new"], report["files"], report["lines"]) == ("completed", 2, 2, 3)
+    assert [(skip["file"], skip["line"]) for skip in report["skipped"]] == [
+        ("0.jsonl/b.jsonl", 2),
+        ("0.jsonl/c.zip", None),
+    ]
+    assert 0 < report["bytes"] <= told["bytes"]
 
 
 def test_a_key_may_import_only_for_itself() -> None:
