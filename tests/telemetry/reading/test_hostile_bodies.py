@@ -32,6 +32,7 @@ from agents.telemetry.reading import (
 from agents.telemetry.reading.decoding import MAX_ID_CHARS, Decoded
 from agents.telemetry.reading.merging import merge
 from agents.telemetry.reading.sessions import claude_code, codex, gemini_cli
+from agents.telemetry.reading.turns import build_turns
 from tests.telemetry.reading import captures
 from tests.telemetry.reading.dataframe_rows import ROWS
 from tests.telemetry.reading.test_atif import TRAJECTORY
@@ -127,6 +128,19 @@ def spoilt(value: Any, chance: random.Random, times: int) -> Any:
 def test_wrong_values_in_any_place_of_a_body(name: str, chance: random.Random, times: int) -> None:
     decode, body = BODIES[name]
     read(decode, spoilt(body, chance, times))
+
+
+@pytest.mark.parametrize("name", BODIES)
+@settings(max_examples=30, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(1, 4))
+def test_turns_of_a_body_with_wrong_values(name: str, chance: random.Random, times: int) -> None:
+    decode, body = BODIES[name]
+    try:
+        decoded = decode(spoilt(body, chance, times))
+    except InvalidRequest:
+        return
+    for turn in build_turns(decoded.spans):
+        json.dumps([step.detail.model_dump(mode="json") for step in turn.steps], allow_nan=False)
 
 
 @pytest.mark.parametrize("name", BODIES)

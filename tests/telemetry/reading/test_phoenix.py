@@ -16,7 +16,7 @@ from agents.telemetry.reading import chunked_files, parquet_files, phoenix
 from agents.telemetry.reading.detect_format import format_of
 from agents.telemetry.reading.turns import build_turns
 from tests.telemetry.reading.dataframe_rows import ROWS
-from tests.telemetry.reading.outlines import WEATHER, outline
+from tests.telemetry.reading.outlines import WEATHER, outline, outlines
 
 SPAN: dict[str, Any] = {
     "id": "U3Bhbjox",
@@ -130,6 +130,12 @@ def test_attributes_that_are_objects_stay_whole_and_empty_cells_are_left_out() -
     assert decoded.attributes["llm.tools.0.tool.json_schema"] == "{}"
     assert "input" not in decoded.attributes
     assert "llm.model_name" not in decoded.attributes
+
+
+def test_calls_that_are_no_objects_are_left_out() -> None:
+    answer = {"message.role": "assistant", "message.content": "Hm.", "message.tool_calls": ["weather", None]}
+    row = {**ROWS[1], "parent_id": None, "attributes.llm.output_messages": [answer]}
+    assert outlines(phoenix.from_json(row).spans) == [[WEATHER[0], ("gpt-4o", "Hm.", []), "Hm."]]
 
 
 def test_a_table_of_something_else_is_refused_row_by_row() -> None:

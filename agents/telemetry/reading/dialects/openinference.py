@@ -22,6 +22,7 @@ from agents.telemetry.reading.dialects.reader import EVERY, But, Dialect
 from agents.telemetry.reading.dialects.source import Values
 from agents.telemetry.reading.facts import HistoryMessage
 from agents.telemetry.reading.messages import HIDDEN, messages_of
+from agents.telemetry.reading.sanitize import dicts
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.unflatten import unflatten
 
@@ -122,7 +123,7 @@ def _chat_message(value: dict[str, Any]) -> dict[str, Any]:
         shaped["content"] = value["content"]
     calls = value.get("tool_calls")
     if isinstance(calls, list):
-        shaped["tool_calls"] = [call["tool_call"] for call in calls if isinstance(call.get("tool_call"), dict)]
+        shaped["tool_calls"] = _objects(dicts(calls), "tool_call")
     if "function_call_name" in value:
         shaped["tool_calls"] = [
             {"name": value["function_call_name"], "arguments": value.get("function_call_arguments_json")}
