@@ -14,6 +14,7 @@ the year 2000.
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Any
 
 from agents.telemetry.reading.coerce import text
@@ -41,6 +42,7 @@ from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.timestamps import nanoseconds
 
 _STEP_NS = 1000
+_MAX_SESSION_CHARS = 60
 _SOURCES = ("system", "user", "agent")
 _REJECTION_REASON = "its source is none of system, user and agent."
 
@@ -146,8 +148,10 @@ class _Trajectory:
     def _begin_turn(self, key: str) -> None:
         if self._turns:
             self._turns[-1].close(self._before)  # without the time in which it waited for the user
-        turn = SessionTurn("atif", self._session, key, self._at)
-        turn.span.attributes |= self._agent | without_empty(instructions="\n".join(self._instructions))
+        turn = SessionTurn("atif", _short(self._session), key, self._at)
+        turn.span.attributes |= self._agent | without_empty(
+            session=self._session, instructions="\n".join(self._instructions)
+        )
         self._turns.append(turn)
         self._has_answer = False
 
@@ -181,6 +185,13 @@ class _Trajectory:
             name=call.get("function_name"), call_id=call.get("tool_call_id"), arguments=call.get("arguments")
         )
         return tool
+
+
+def _short(session: str) -> str:
+    """Return a name of a session that is not cut in the name of a trace: two long ones may begin alike."""
+    if len(session) <= _MAX_SESSION_CHARS:
+        return session
+    return f"{session[:30]}-{blake2b(session.encode(), digest_size=8).hexdigest()}"
 
 
 def _answer(step: JsonObject, calls: list[JsonObject]) -> JsonObject:

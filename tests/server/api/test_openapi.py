@@ -102,7 +102,7 @@ QUERIES = {
     "list_invocations": {"after", "limit", "order"},
     "list_agent_sessions": {"after", "limit", "order", "agent_id"},
     "stream_agent_session_events": {"include_obfuscation"},
-    "list_feedback": {"turn_id", "session_id", "step_id", "response_id", "after", "limit"},
+    "list_feedback": {"turn_id", "session_id", "step_id", "response_id", "q", "tz", "after", "limit", "order"},
     **{key: {"tag"} for key in ("remove_turn_tags", "remove_session_tags", "remove_step_tags")},
     "list_tools": {"toolgroup_id"},
     "list_chat_completions": {"after", "limit", "model", "order"},

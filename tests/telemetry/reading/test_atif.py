@@ -75,6 +75,13 @@ def test_each_question_after_an_answer_begins_a_turn() -> None:
     assert (first.ended_us or 0) < second.started_us - 10**7
 
 
+def test_long_names_of_sessions_that_begin_alike_are_two() -> None:
+    names = ["x" * 100 + end for end in "ab"]
+    first, second = build_turns(atif.from_json([{**TRAJECTORY, "session_id": name} for name in names]).spans)
+    assert {first.session, second.session} == set(names)
+    assert first.id != second.id
+
+
 def test_steps_without_a_time_keep_their_order() -> None:
     timeless = [{name: value for name, value in found.items() if name != "timestamp"} for found in TRAJECTORY["steps"]]
     spans = atif.from_json(with_steps(*timeless)).spans
