@@ -263,7 +263,7 @@ def test_no_file_names_a_registry_or_a_place_on_somebodys_machine() -> None:
     words = re.compile("|".join(map(re.escape, (*HOSTS, *PLACES))))
     found = []
     for path in tracked():
-        if path == Path(__file__).resolve() or path.suffix in {".png", ".woff2", ".ico"}:
+        if path == Path(__file__).resolve() or path.suffix in {".png", ".webp", ".woff2", ".ico"}:
             continue
         for number, line in enumerate(path.read_text(errors="replace").splitlines(), start=1):
             if words.search(line):
