@@ -11,8 +11,11 @@ from typing import Any, get_args
 import django
 
 from tests import ROOT
+from tests.sdks import table
 
 FOLDER = ROOT / "docs" / "reference"
+ELSEWHERE = ROOT / "docs" / "elsewhere.md"
+"""Has a table of what SDKs report."""
 
 _ROUTES_HEAD = """# Routes
 
@@ -95,6 +98,7 @@ def write(folder: Path = FOLDER) -> None:
     folder.mkdir(exist_ok=True)
     for name, page in PAGES.items():
         (folder / name).write_text(page())
+    ELSEWHERE.write_text(table.with_table(ELSEWHERE.read_text()))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from agents.server.api.urls import routes
 from agentsite.command_line import COMMANDS
 from tests import ROOT, reference
+from tests.sdks import table
 
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted(DOCS.rglob("*.md"))]
@@ -71,6 +72,12 @@ def test_no_command_is_named_that_is_not_there() -> None:
 def test_the_reference_is_what_the_code_says(name: str) -> None:
     """``make docs`` writes it."""
     assert (reference.FOLDER / name).read_text() == reference.PAGES[name]()
+
+
+def test_the_table_of_sdks_is_what_their_trials_expect() -> None:
+    """``make docs`` writes it, too."""
+    page = reference.ELSEWHERE.read_text()
+    assert table.with_table(page) == page
 
 
 def test_no_route_is_named_that_is_not_there() -> None:
