@@ -30,6 +30,7 @@ from agents.record.schemas.tags import TagNames
 from agents.record.store import reindexing
 from agents.server.command_line import parsing, tailing
 from agents.server.command_line.parsing import LEVELS, QueryParser
+from agents.server.command_line.printing import printable
 from agents.uikit import format
 
 
@@ -260,14 +261,8 @@ def _line(level: Level, row: Any) -> str:
     started = format.iso(row.started_at)[:19].replace("T", " ")
     duration = format.duration(getattr(row, "duration_ms", None))
     public_id = row.id if level == "response" else ids.public(_KINDS[level], row.id)
-    return (
-        f"{public_id}  {started}  {row.status or '-':<14}{duration:>8}  {owner[:24]:<24}  {_printable(preview)[:120]}"
-    )
-
-
-def _printable(text: str) -> str:
-    """Replace control characters: texts of models and users must not control the terminal."""
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    texts = f"{printable(owner[:24]):<24}  {printable(preview)[:120]}"
+    return f"{public_id}  {started}  {row.status or '-':<14}{duration:>8}  {texts}"
 
 
 def _figures(stats: Any) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from django.core.management.base import CommandError
 
 from agents.base.access import Actor
 from agents.base.store import keys
+from agents.server.command_line.printing import printable
 from agents.telemetry.reading import zip_files
 from agents.telemetry.reading.detect_format import FileFormat
 from agents.telemetry.store.add_file import AUTO_FORMAT, add_file
@@ -88,7 +89,8 @@ def _files_in(path: Path) -> Iterator[Path]:
     if path.is_dir():
         for folder, inner, names in os.walk(path):
             inner.sort()
-            yield from (Path(folder) / name for name in sorted(names) if _is_imported(name))
+            paths = (Path(folder) / name for name in sorted(names) if _is_imported(name))
+            yield from (inside for inside in paths if inside.is_file())  # a pipe would wait for ever
     elif path.is_file():
         yield path
     else:
@@ -139,8 +141,9 @@ def summary_lines(report: ImportResult) -> Iterator[str]:
         return
     yield f"Skipped {report.reasons.total():,}:"
     visible = report.skipped[:MAX_SKIPPED_LINES]
-    yield from (f"  {name}{f':{line}' if line else ''}: {reason}" for name, line, reason in visible)
+    yield from (printable(f"  {name}{f':{line}' if line else ''}: {reason}") for name, line, reason in visible)
     remaining = report.reasons.total() - len(visible)
     if remaining > 0:
         yield f"  and {remaining:,} more:"
-        yield from (f"    {count:,} times: {reason}" for reason, count in report.reasons.most_common(MAX_SKIPPED_LINES))
+        reasons = report.reasons.most_common(MAX_SKIPPED_LINES)
+        yield from (printable(f"    {count:,} times: {reason}") for reason, count in reasons)

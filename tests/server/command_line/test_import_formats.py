@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +106,19 @@ def test_files_of_an_archive_and_of_a_folder_are_read_each_by_its_format(tmp_pat
     assert "files.zip/../../evil.jsonl:4: messages: there are no messages" in said
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["files.zip", "in"]
     assert "Turns: 0 new, 4 known, 0 changed." in logs("import", tmp_path / "in" / "files.zip")
+
+
+def test_names_of_an_archive_cannot_control_the_terminal(tmp_path: Path) -> None:
+    evil = as_lines({**TRAJECTORY, "agent": {"name": "\x1b[2J", "version": "1"}})
+    (tmp_path / "files.zip").write_bytes(archive({"\x1b[2J\x1b]0;evil\x07.json": b"{}", "good.json": evil}))
+    said = logs("import", tmp_path)
+    assert "/\ufffd[2J\ufffd]0;evil\ufffd.json: it is of no known format" in said
+    assert "\x1b" not in said + logs("list")
+
+
+def test_what_is_no_file_of_a_folder_is_passed_by(tmp_path: Path) -> None:
+    (tmp_path / "trajectory.json").write_bytes(FILES["atif"][1])
+    (tmp_path / "gone.json").symlink_to(tmp_path / "nowhere.json")
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "folder.json").mkdir()
+    assert "lines of 1 files. Turns: 1 new" in logs("import", tmp_path)
