@@ -32,6 +32,7 @@ _COPY_BYTES = 256 * 1024
 _END, _END_64 = b"PK\x05\x06", b"PK\x06\x06"
 _END_BYTES, _END_64_DISTANCE, _MAX_COMMENT = 22, 76, 65_535
 _BROKEN_ERRORS = (
+    # NotImplementedError: an unknown packing; RuntimeError: encrypted; the others: sizes and names that cannot be
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError),
     *(NotImplementedError, RuntimeError, ValueError, OverflowError),
 )

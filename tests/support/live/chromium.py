@@ -30,7 +30,8 @@ class Chromium:
         if self._browser is None or not self._browser.is_connected():
             self._browser = self._kind.launch(executable_path=self._path, headless=True, args=ARGUMENTS)
             self.pid = _process(self._browser)
-        return self._browser.new_context(**options)  # type: ignore[arg-type]  # options of a context
+        # its parameters have a type each, which a test that passes them on by name does not repeat
+        return self._browser.new_context(**options)  # type: ignore[arg-type]
 
     def close(self, context: BrowserContext) -> None:
         late = threading.Timer(self.closes_within_s, os.kill, (self.pid, signal.SIGKILL))

@@ -90,3 +90,11 @@ def test_codex_live_and_from_its_file(me: Actor, order: tuple[int, int]) -> None
         send(me, [(live, file)[position]])
     [turn] = turns()
     assert (turn["body__input_preview"], turn["body__output_preview"]) == ("Read it.", "Read.")
+
+
+def test_a_live_report_and_a_file_that_are_read_in_one_pass(me: Actor) -> None:
+    send(me, [*captures.spans("claude_code__two-turns"), *captures.session_spans("claude_code")])
+    assert [turn["body__output_preview"] for turn in turns()] == [
+        "Done. The tool answered.",
+        "Hello from the fake model.",
+    ]

@@ -160,15 +160,16 @@ def project(traces: Sequence[int]) -> None:
     projected since they were found are skipped. A trace that cannot be understood, or stored, is logged, stays stored
     as it came, and is not tried again before more of it arrives. Raises OperationalError, InterfaceError."""
     self_contained: list[_TraceProjection] = []
+    reports: set[str] = set()
     for trace in _pending_traces(traces):
         ingest_load.wait_while_busy(MAX_BUSY_WAIT_S)
         if trace.is_large:
             _project_large(trace)
             continue
         projection = _try_projecting(trace)
-        if projection is not None and projection.links.is_bare and projection.links.reports and self_contained:
-            _store_batches(self_contained)  # one of them may report the same call
-            self_contained = []
+        if projection is not None and not reports.isdisjoint(projection.links.reports):
+            _store_batches(self_contained)  # one of them reports the same call or turn
+            self_contained, reports = [], set()
             projection = _try_projecting(trace)
         if projection is None:
             continue
@@ -177,6 +178,7 @@ def project(traces: Sequence[int]) -> None:
             _store_together([projection])
         else:
             self_contained.append(projection)
+            reports |= projection.links.reports
     _store_batches(self_contained)
 
 
