@@ -39,7 +39,15 @@ def build() -> None:
         shutil.copy(path, SITE / path.relative_to(SOURCES))
     shutil.rmtree(SITE / "assets" / "stylesheets" / "classic", ignore_errors=True)  # of the theme's other variant
     (SITE / "assets" / "social.png").unlink(missing_ok=True)  # of the repository's own page
+    for path in SITE.rglob("*.html"):
+        path.write_text(without_indents(path.read_text(encoding="utf-8")), encoding="utf-8")
     (SITE / "llms.txt").write_text(listing(), encoding="utf-8")
+
+
+def without_indents(page: str) -> str:
+    """Return a page without the indents and empty lines of its templates, which are a third of it. Code stays."""
+    parts = re.split(r"(<pre\b.*?</pre>)", page, flags=re.DOTALL)
+    return "".join(part if part.startswith("<pre") else re.sub(r"\s*\n\s*", "\n", part) for part in parts)
 
 
 def listing() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import re
 import shutil
 import subprocess
@@ -53,6 +54,15 @@ def address(page: str) -> str:
 
 def scripts(text: str) -> list[str]:
     return re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+
+
+def test_pages_are_small_and_their_code_is_as_it_was_written(reader: Client) -> None:
+    source = (docs_build.SOURCES / "python-client.md").read_text()
+    code = next(block for block in re.findall(r"```python\n(.*?)```", source, re.DOTALL) if "\n    " in block)
+    page = reader.get(address("python-client.md")).content.decode()
+    shown = [html.unescape(re.sub(r"<[^>]+>", "", block)) for block in re.findall(r"<pre.*?</pre>", page, re.DOTALL)]
+    assert code.strip() in [block.strip() for block in shown]
+    assert "\n " not in re.sub(r"<pre.*?</pre>", "", page, flags=re.DOTALL)
 
 
 def test_every_page_is_shown_to_everybody(reader: Client) -> None:
