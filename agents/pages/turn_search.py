@@ -13,8 +13,9 @@ from django.utils.safestring import SafeString
 from agents.base.tokenizer import tokens
 from agents.query.comparison import contains_phrase
 from agents.query.tree import SearchPhrase
+from agents.record.schemas import searchable_text
 from agents.record.schemas.turns import TurnSnapshot
-from agents.record.store import search_in_turn, searchable_text
+from agents.record.store import search_in_turn
 from agents.record.store.search_in_turn import StepMatches
 from agents.uikit import highlight, json_view
 from agents.uikit.highlight import Phrase

@@ -13,7 +13,7 @@ from typing import Any
 
 from agents.query.tree import LEVELS, Level
 from agents.record.models.choices import TRUNCATING
-from agents.record.store.searchable_text import metadata_text
+from agents.record.schemas.searchable_text import metadata_text
 
 _MARKS = {"queued": ("live",), "in_progress": ("live",), "awaiting_input": ("waiting",)}
 

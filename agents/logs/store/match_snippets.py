@@ -13,8 +13,9 @@ from typing import Literal
 from agents.query.comparison import contains_phrase
 from agents.query.tree import SearchPhrase
 from agents.record.models.turns import Step, StepDetail, Turn, TurnBody
+from agents.record.schemas import searchable_text
 from agents.record.schemas.events import DETAILS, ErrorInfo
-from agents.record.store import large_values, search, searchable_text
+from agents.record.store import large_values, search
 from agents.record.store.search import KeyRange
 
 MAX_STEPS = 500

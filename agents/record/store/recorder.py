@@ -42,20 +42,13 @@ from agents.record.schemas.events import (
 )
 from agents.record.schemas.events import Event as AnyEvent
 from agents.record.schemas.items import input_items, items_of
+from agents.record.schemas.turn_body import OUTPUT_COLUMNS, answer_text, output_columns, stop_reason
 from agents.record.store import ending_hooks, inputs, replay, search, spending, steps
 from agents.record.store.new_responses import follow_response
 from agents.record.store.spending import Spending
 from agents.record.store.totals import SessionTotals, TurnTotals
 from agents.record.store.turn_clock import TurnClock
-from agents.record.store.turn_rows import (
-    OUTPUT_COLUMNS,
-    STATE_COLUMNS,
-    TurnState,
-    answer_text,
-    output_columns,
-    state_columns,
-    stop_reason,
-)
+from agents.record.store.turn_rows import STATE_COLUMNS, TurnState, state_columns
 
 DAY_US = 86_400_000_000
 

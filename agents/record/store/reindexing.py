@@ -12,11 +12,12 @@ import msgspec
 from agents.base.store.writer import writer
 from agents.record.models.choices import StepType
 from agents.record.models.turns import Step, StepDetail, Turn, TurnBody
+from agents.record.schemas import searchable_text
 from agents.record.schemas.content import CompletionMessage, text_of
 from agents.record.schemas.events import DETAILS, ErrorInfo
-from agents.record.store import large_values, search, searchable_text
-from agents.record.store.search import StepText
-from agents.record.store.searchable_text import metadata_text
+from agents.record.schemas.search_documents import StepText
+from agents.record.schemas.searchable_text import metadata_text
+from agents.record.store import large_values, search
 
 TURNS_PER_JOB = 50
 """Turns of one job."""

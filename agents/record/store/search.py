@@ -1,5 +1,4 @@
 """The search index: one document per turn and one per step, in the transaction that writes them.
-Words are made by the one Python tokeniser on both databases, so the database only splits at blanks.
 
 A document has parts, so that a query can name where a word occurs: of a turn its input, output,
 errors, metadata, and once it has ended the texts of its steps; of a step its output, arguments,
@@ -19,12 +18,16 @@ from agents.base.store.cursors import direct_cursor
 from agents.base.store.sql import Among, execute_later, insert_many
 from agents.base.tokenizer import index_text
 from agents.query.tree import SearchPhrase
-
-MAX_INDEXED = 200_000
-"""Most characters of a part that are indexed."""
-GAP, OVERFLOW = "\u00b6", "\u00b6\u00b6"
-"""Tokens that are no words: `GAP` separates texts, so that no phrase spans two of them; `OVERFLOW` marks a turn
-whose steps do not fit into its document, so that they are searched one by one."""
+from agents.record.schemas.search_documents import (
+    OVERFLOW,
+    StepText,
+    StepTokens,
+    TurnTokens,
+    index_tokens,
+    step_tokens,
+    steps_document,
+    turn_tokens,
+)
 
 Table = Literal["turn", "step"]
 TURN = ("input", "output", "problem", "metadata", "steps")
@@ -32,37 +35,9 @@ STEP = ("said", "args", "result", "problem")
 _PARTS = {"turn": TURN, "step": STEP}
 
 
-class StepText(NamedTuple):
-    """The searchable texts of a step, by part."""
-
-    said: str = ""
-    args: str = ""
-    result: str = ""
-    problem: str = ""
-
-
-class TurnTokens(NamedTuple):
-    """The tokens of a turn, by part, as `index_tokens` and `steps_document` give them."""
-
-    input: str = ""
-    output: str = ""
-    problem: str = ""
-    metadata: str = ""
-    steps: str = ""
-
-
-StepTokens = tuple[str, ...]
-"""The tokens of a step, in the order of `STEP`."""
-
-
 def index_turn(turn: int, input_text: str, metadata: str = "") -> None:
     """Index the input of a new turn."""
     put_turns([(turn, turn_tokens(input_text, metadata))])
-
-
-def turn_tokens(input_text: str, metadata: str = "") -> TurnTokens:
-    """Return the tokens of a new turn."""
-    return TurnTokens(input=index_tokens(input_text), metadata=index_tokens(metadata))
 
 
 def index_answer(turn: int, output_text: str, problem: str = "") -> None:
@@ -93,30 +68,9 @@ def _steps_of(turn: int) -> list[StepTokens]:
         return list(cursor.fetchall())
 
 
-def steps_document(steps: Iterable[StepTokens], output: str) -> str:
-    """Join the tokens of a turn's steps, without the answer itself: that is a part of its own."""
-    parts, room = [], MAX_INDEXED
-    for part in (part for tokens in steps for part in tokens if part and part != output):
-        room -= len(part)
-        if room < 0:
-            parts.append(OVERFLOW)
-            break
-        parts.append(part)
-    return f" {GAP} ".join(parts)
-
-
 def index_step(step: int, text: StepText) -> None:
     """Index (again) the texts of a step."""
     put_steps([(step, step_tokens(text))])
-
-
-def index_tokens(text: str) -> str:
-    """Return a text as the index holds it."""
-    return index_text(text[:MAX_INDEXED]) if text else ""
-
-
-def step_tokens(text: StepText) -> StepTokens:
-    return tuple(map(index_tokens, text))
 
 
 def put_steps(documents: Iterable[tuple[int, StepTokens]]) -> None:

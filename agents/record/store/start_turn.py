@@ -25,6 +25,9 @@ from agents.record.models.turns import Response, Turn, TurnBody
 from agents.record.schemas.content import TurnMessage
 from agents.record.schemas.events import Event, TurnResumed
 from agents.record.schemas.items import input_items
+from agents.record.schemas.search_documents import TurnTokens, turn_tokens
+from agents.record.schemas.searchable_text import metadata_text
+from agents.record.schemas.turn_body import BODY_COLUMNS, TurnBodyDraft, body_columns, input_text
 from agents.record.store import (
     agent_calls,
     closing,
@@ -46,10 +49,9 @@ from agents.record.store.history import NewItem
 from agents.record.store.new_responses import NewResponse, ResponseStart, add_response
 from agents.record.store.recorder import TurnRef
 from agents.record.store.retries import AlreadyRun, Retry
-from agents.record.store.searchable_text import metadata_text
 from agents.record.store.sessions import NewSession
 from agents.record.store.totals import TurnTotals
-from agents.record.store.turn_rows import TurnBodyDraft, TurnDraft, TurnState
+from agents.record.store.turn_rows import TurnDraft, TurnState
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ _SESSION = Select(
     Session, "last_turn turn_count item_count scope_id branched", "id = %s AND removed_at IS NULL", locks=True
 )
 _ADD_TURN = Insert(Turn, turn_rows.COLUMNS)
-_ADD_BODY = Insert(TurnBody, turn_rows.BODY_COLUMNS)
+_ADD_BODY = Insert(TurnBody, BODY_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,23 +125,23 @@ class _PreparedTurn:
     body: tuple[Any, ...]
     request: tuple[int, bytes]
     items: Sequence[NewItem]
-    tokens: search.TurnTokens
+    tokens: TurnTokens
     events: dict[int, bytes]
     staged: NewSession | None
 
     @classmethod
     def of(cls, new: NewTurn, opening: Sequence[Event]) -> _PreparedTurn:
-        text = turn_rows.input_text(new.messages)
+        text = input_text(new.messages)
         position = tracing.current.get()
         parent = position.header if position else ""
         items = new.response.items
         if items is None:
             items = [NewItem(ids.new_key(), body) for body in input_items(new.messages)]
         return cls(
-            body=turn_rows.body_columns(TurnBodyDraft(new.messages, new.request, new.metadata, traceparent=parent)),
+            body=body_columns(TurnBodyDraft(new.messages, new.request, new.metadata, traceparent=parent)),
             request=encoding.pack(new.response.body),
             items=items,
-            tokens=search.turn_tokens(text, metadata_text(new.metadata)),
+            tokens=turn_tokens(text, metadata_text(new.metadata)),
             events=replay.encode_events(opening),
             staged=new.new_session if not new.earlier_items and len(items) > staging.ITEMS_PER_JOB else None,
         )

@@ -13,8 +13,9 @@ from agents.base.models.terms import TermKind
 from agents.base.store import terms
 from agents.record.models.choices import StepStatus, StepType
 from agents.record.schemas.content import Usage
-from agents.record.schemas.events import COMPACTION, ErrorInfo, InferenceDetail, OtherDetail, ShieldDetail, StepDetail
-from agents.record.store import error_messages, search, searchable_text
+from agents.record.schemas.events import ErrorInfo
+from agents.record.schemas.step_content import StepNature
+from agents.record.store import error_messages
 
 OUTCOME_COLUMNS = (
     "status completed_at duration_us waited_us ttft_us violation error_type_id error_message_id kind_id finish_id "
@@ -40,7 +41,7 @@ class StepOutcome(msgspec.Struct, frozen=True):
     status: str
     started_us: int
     ended_us: int
-    detail: StepDetail
+    nature: StepNature
     ttft_us: int | None = None
     usage: Usage | None = None
     error: ErrorInfo | None = None
@@ -52,11 +53,6 @@ class StepOutcome(msgspec.Struct, frozen=True):
         """Return how long it took without its wait; None for a step that did nothing but wait."""
         took = max(self.ended_us - self.started_us, 0)
         return None if self.waited_us and self.waited_us >= took else took - (self.waited_us or 0)
-
-    @property
-    def violates(self) -> bool:
-        """Tell whether the step is a shield that found a violation."""
-        return isinstance(self.detail, ShieldDetail) and self.detail.violation is not None
 
 
 class StepDraft(msgspec.Struct, frozen=True):
@@ -108,17 +104,17 @@ _NO_USAGE = Usage()
 
 def outcome_columns(outcome: StepOutcome) -> tuple[Any, ...]:
     """Build the columns `OUTCOME_COLUMNS`."""
-    detail, usage = outcome.detail, outcome.usage or _NO_USAGE
+    nature, usage = outcome.nature, outcome.usage or _NO_USAGE
     return (
         _STATUSES[outcome.status],
         outcome.ended_us,
         outcome.worked_us,
         outcome.waited_us,
         outcome.ttft_us,
-        outcome.violates,
+        nature.violates,
         *error_terms(outcome.error),
-        _kind_term(detail),
-        terms.intern(TermKind.FINISH, detail.model_response.stop_reason if isinstance(detail, InferenceDetail) else ""),
+        terms.intern(TermKind.STEP_KIND, nature.kind),
+        terms.intern(TermKind.FINISH, nature.finish),
         usage.input_tokens,
         usage.output_tokens,
         usage.cached_tokens,
@@ -127,40 +123,9 @@ def outcome_columns(outcome: StepOutcome) -> tuple[Any, ...]:
     )
 
 
-def _kind_term(detail: StepDetail) -> int | None:
-    """Return the interned kind of a step that is more than its type says."""
-    match detail:
-        case OtherDetail(kind=kind):
-            return terms.intern(TermKind.STEP_KIND, kind)
-        case InferenceDetail(compaction=str()):
-            return terms.intern(TermKind.STEP_KIND, COMPACTION)
-        case _:
-            return None
-
-
 def error_terms(error: ErrorInfo | None) -> tuple[int | None, int | None]:
     """Return the interned type of an error, and what its message has in common with others of its kind."""
     if error is None:
         return None, None
     message = error_messages.alike(error.message)
     return terms.intern(TermKind.ERROR, error.type), terms.intern(TermKind.ERROR_MESSAGE, message)
-
-
-class StepContent(msgspec.Struct, frozen=True):
-    """The content of a step, which depends on nothing stored. ``detail`` and ``error`` are JSON; ``detail`` is None
-    while nothing of it is known, and nothing is stored then."""
-
-    detail: bytes | None
-    error: str
-    tokens: search.StepTokens
-
-
-NO_CONTENT = StepContent(None, "", ())
-
-
-def step_content(detail: StepDetail, error: ErrorInfo | None) -> StepContent:
-    return StepContent(
-        detail=detail.model_dump_json(exclude_none=True).encode(),
-        error=error.model_dump_json(exclude_none=True) if error else "",
-        tokens=search.step_tokens(searchable_text.of_step(detail, error)),
-    )

@@ -13,9 +13,10 @@ from agents.record.schemas.events import (
     StepStarted,
     ToolDetail,
 )
+from agents.record.schemas.step_content import nature_of, step_content
 from agents.record.store import costs as prices
 from agents.record.store import write_steps
-from agents.record.store.step_rows import UNKNOWN_COST, StepDraft, StepOutcome, step_content
+from agents.record.store.step_rows import UNKNOWN_COST, StepDraft, StepOutcome
 from agents.record.store.totals import TurnTotals
 
 
@@ -23,11 +24,12 @@ def fold(turn: int, turn_started_us: int, events: Sequence[Event]) -> TurnTotals
     """Write the steps that these events begin and end; returns what they add to the turn's sums. A step that begins
     and ends in the same batch is written once."""
     started = {event.step: event for event in events if isinstance(event, StepStarted)}
-    outcomes = {event.step: _outcome(event) for event in events if isinstance(event, StepEnded)}
+    ended = [event for event in events if isinstance(event, StepEnded)]
+    outcomes = {event.step: _outcome(event) for event in ended}
     contents = {
         key: step_content(event.detail, None) for key, event in started.items() if event.detail and key not in outcomes
     }
-    contents |= {key: step_content(outcome.detail, outcome.error) for key, outcome in outcomes.items()}
+    contents |= {event.step: step_content(event.detail, event.error) for event in ended}
     drafts = [_draft(turn, event, outcomes.get(key)) for key, event in started.items()]
     write_steps.write(drafts, {key: end for key, end in outcomes.items() if key not in started}, contents)
     write_steps.sign(_answerers(events))
@@ -51,7 +53,7 @@ def _outcome(event: StepEnded) -> StepOutcome:
         event.status,
         event.started_at,
         event.at,
-        event.detail,
+        nature_of(event.detail),
         event.ttft_us,
         usage,
         event.error,

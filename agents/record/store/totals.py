@@ -66,7 +66,7 @@ class TurnTotals:
     def count_outcome(self, outcome: StepOutcome, turn_started_us: int) -> None:
         """Add what a step came to."""
         self.error_count += outcome.status == "failed"
-        self.violation_count += outcome.violates
+        self.violation_count += outcome.nature.violates
         if self.ttft_us is None and outcome.ttft_us is not None:
             self.ttft_us = max(outcome.started_us - turn_started_us, 0) + outcome.ttft_us
         if (usage := outcome.usage) is not None:

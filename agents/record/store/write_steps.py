@@ -15,12 +15,12 @@ from agents.base.models.terms import TermKind
 from agents.base.store import changes, terms
 from agents.base.store.sql import Insert, Select, SelectAmong, UpdateByKey, execute, execute_many
 from agents.record.models.turns import Step, StepDetail, Turn
+from agents.record.schemas.step_content import StepContent
 from agents.record.store import large_values, references, search
 from agents.record.store.step_rows import (
     COLUMNS,
     DETAIL_COLUMNS,
     OUTCOME_COLUMNS,
-    StepContent,
     StepDraft,
     StepOutcome,
     outcome_columns,

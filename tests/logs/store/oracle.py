@@ -16,11 +16,11 @@ from agents.record.models.agent_calls import AgentCall
 from agents.record.models.agents import Agent, Session
 from agents.record.models.tags import SessionTag, StepTag, TurnTag
 from agents.record.models.turns import Response, Step, StepDetail, Turn, TurnBody
-from agents.record.schemas import events
+from agents.record.schemas import events, searchable_text
 from agents.record.schemas.content import CompletionMessage, text_of
 from agents.record.schemas.events import ErrorInfo, ToolDetail
 from agents.record.schemas.events import StepDetail as AnyDetail
-from agents.record.store import large_values, searchable_text
+from agents.record.store import large_values
 from tests.query.records import AgentRecord, ResponseRecord, Row, SessionRecord, StepRecord, TurnRecord
 
 KINDS: dict[Level, ids.Kind] = {

@@ -20,9 +20,9 @@ from agents.query.parser import parse
 from agents.record.models.turns import Turn
 from agents.record.schemas.content import MAX_TOKENS
 from agents.telemetry.models.traces import SpanBatch, Trace
-from agents.telemetry.reading import trace_worker
+from agents.telemetry.reading import stored_spans, trace_worker
 from agents.telemetry.reading.otlp import traces_from_json
-from agents.telemetry.store.external import inbox, projection, trace_deletion
+from agents.telemetry.store.external import due_traces, inbox, projection, trace_deletion
 from agents.telemetry.store.external import reader_process as readers
 from agents.telemetry.store.external.projector import projector
 from tests.support.live.process import eventually
@@ -91,7 +91,7 @@ def turns() -> list[str | None]:
 
 
 def waiting() -> list[int]:
-    return projection.due_traces()
+    return due_traces.next_pass()
 
 
 def test_one_that_cannot_be_stored_holds_up_no_other(me: Actor, caplog: pytest.LogCaptureFixture) -> None:
@@ -155,15 +155,15 @@ def test_calls_without_an_agent_fail_alone_too(me: Actor) -> None:
 def test_those_that_rest_take_no_place_from_others(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(me, *reports.turn(1))
     keep(me, *reports.turn(2))
-    monkeypatch.setattr(projection, "MAX_TRACES_PER_PASS", 1)
-    monkeypatch.setattr(projection, "MAX_SPANS_PER_PASS", 4)
+    monkeypatch.setattr(due_traces, "MAX_TRACES_PER_PASS", 1)
+    monkeypatch.setattr(due_traces, "MAX_SPANS_PER_PASS", 4)
     [first] = waiting()
-    [second] = projection.due_traces({first})
-    assert projection.due_traces({first, second}) == []
+    [second] = due_traces.next_pass({first})
+    assert due_traces.next_pass({first, second}) == []
 
 
 def test_a_trace_without_end_is_read_up_to_a_bound(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_worker, "MAX_SPANS", 6)
+    monkeypatch.setattr(stored_spans, "MAX_SPANS", 6)
     calls = [
         reports.span(1, number, "chat m", parent=1, at=number, gen_ai__operation__name="chat") for number in range(2, 9)
     ]
@@ -177,7 +177,7 @@ def test_a_trace_without_end_is_read_up_to_a_bound(me: Actor, monkeypatch: pytes
 
 
 def test_so_is_one_with_endless_words(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_worker, "MAX_BYTES", 1)
+    monkeypatch.setattr(stored_spans, "MAX_BYTES", 1)
     for some in (reports.turn(1)[:1], reports.turn(1)[1:]):
         keep(me, *some)
     projector.wake()
@@ -186,7 +186,7 @@ def test_so_is_one_with_endless_words(me: Actor, monkeypatch: pytest.MonkeyPatch
 
 def test_a_trace_that_is_deleted_meanwhile_does_not_come_back(me: Actor) -> None:
     keep(me, *reports.turn(1), *reports.turn(2))
-    read = [projection._try_projecting(one) for one in projection._pending_traces(projection.due_traces())]
+    read = [projection._try_projecting(one) for one in due_traces.load(due_traces.next_pass())]
     trace_deletion.delete_traces(Trace.objects.unscoped("test").filter(foreign_id=name(1)).values_list("pk", flat=True))
     projection._store_together([one for one in read if one is not None])
     assert turns() == [name(2)]
@@ -226,7 +226,7 @@ def starve(pid: int) -> None:
 def test_one_whose_reader_dies_is_tried_once_until_more_of_it_comes(
     act: Callable[[int], None], me: Actor, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(projection, "LARGE_TRACE_SPANS", 3)
+    monkeypatch.setattr(due_traces, "LARGE_TRACE_SPANS", 3)
     first, tool, last, root = reports.turn(1)
     said: dict[str, Any] = {"gen_ai__output__messages": reports.text("assistant", "word " * 4_000_000)}
     long = reports.span(1, 9, "chat m", parent=1, gen_ai__operation__name="chat", **said)
@@ -235,7 +235,7 @@ def test_one_whose_reader_dies_is_tried_once_until_more_of_it_comes(
     with connection.execute_wrapper(Child(act)):
         projector.wake()
     assert turns() == [name(2)]
-    assert projection.due_traces(large=True) == []
+    assert due_traces.next_pass(large=True) == []
     [said_of_it] = [record for record in caplog.records if name(1) in record.getMessage()]
     assert said_of_it.levelno == logging.ERROR
     keep(me, root)
@@ -244,11 +244,11 @@ def test_one_whose_reader_dies_is_tried_once_until_more_of_it_comes(
 
 
 def test_one_whose_reader_was_told_to_stop_is_left_for_later(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projection, "LARGE_TRACE_SPANS", 3)
+    monkeypatch.setattr(due_traces, "LARGE_TRACE_SPANS", 3)
     keep(me, *reports.turn(1))
     with connection.execute_wrapper(Child(lambda pid: readers.stop_all())):
         projector.wake()
     assert turns() == []
-    assert len(projection.due_traces(large=True)) == 1
+    assert len(due_traces.next_pass(large=True)) == 1
     projector.wake()
     assert turns() == [name(1)]

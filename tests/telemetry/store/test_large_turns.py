@@ -20,7 +20,7 @@ from agents.telemetry.models.traces import Trace
 from agents.telemetry.reading import trace_worker
 from agents.telemetry.reading.otlp import traces_from_json
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.store.external import inbox, projection
+from agents.telemetry.store.external import due_traces, inbox, projection
 from agents.telemetry.store.external.projector import projector
 from tests.telemetry.reading import captures, reports
 
@@ -45,7 +45,7 @@ def by_slices(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From then on every trace counts as large, and every turn."""
 
     def begin() -> None:
-        monkeypatch.setattr(projection, "LARGE_TRACE_SPANS", 0)
+        monkeypatch.setattr(due_traces, "LARGE_TRACE_SPANS", 0)
         monkeypatch.setattr(projection, "MAX_STEPS_PER_WRITE", -1)
 
     return begin
@@ -123,7 +123,7 @@ def commits() -> Iterator[list[int]]:
 
 
 def test_no_commit_writes_more_than_a_slice(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projection, "LARGE_TRACE_SPANS", 500)
+    monkeypatch.setattr(due_traces, "LARGE_TRACE_SPANS", 500)
     inbox.accept(me, spans(root(), *map(call, range(2, MANY + 2))))
     with commits() as sizes:
         projector.wake()
@@ -192,7 +192,7 @@ def test_what_broke_off_is_done_again(me: Actor, by_slices: Callable[[], None]) 
     assert Step.objects.unscoped("test").filter(number__lt=0).exists()
     projector.wake()
     assert stored() == whole
-    assert projection.due_traces(large=True) == []
+    assert due_traces.next_pass(large=True) == []
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from agents.base.store import keys
 from agents.record.models.turns import Turn
 from agents.telemetry.models.traces import Trace
 from agents.telemetry.reading.otlp import traces_from_json
-from agents.telemetry.store.external import inbox, projection
+from agents.telemetry.store.external import due_traces, inbox, projection
 from agents.telemetry.store.external.projector import Projector, project_at_once
 from tests.telemetry.reading import reports
 
@@ -36,7 +36,7 @@ def one() -> Iterator[Projector]:
 
 @pytest.fixture(autouse=True)
 def _two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projection, "MAX_TRACES_PER_PASS", 2)
+    monkeypatch.setattr(due_traces, "MAX_TRACES_PER_PASS", 2)
 
 
 def keep(actor: Actor, *traces: int) -> None:
@@ -67,7 +67,7 @@ def test_it_goes_on_until_nothing_waits(me: Actor, one: Projector) -> None:
     keep(me, 1, 2, 3, 4, 5)
     one._run_passes()
     assert turns() == names(1, 2, 3, 4, 5)
-    assert projection.due_traces() == []
+    assert due_traces.next_pass() == []
 
 
 def test_senders_take_turns(me: Actor, one: Projector) -> None:
@@ -105,7 +105,7 @@ def test_a_trace_that_the_database_never_takes_holds_up_no_other(me: Actor, one:
                 one._run_passes()
         one._run_passes()
     assert turns() == names(1, 3, 4, 5)
-    assert projection.due_traces() == [bad]
+    assert due_traces.next_pass() == [bad]
 
 
 def test_what_another_process_projects_is_left_to_it(me: Actor, one: Projector) -> None:
@@ -124,7 +124,7 @@ def test_what_another_process_projects_is_left_to_it(me: Actor, one: Projector) 
 
 def test_what_another_process_has_projected_is_not_projected_again(me: Actor, one: Projector) -> None:
     keep(me, 1)
-    found = projection.due_traces()
+    found = due_traces.next_pass()
     one._run_passes()
     Turn.objects.unscoped("test").update(stop_reason="as the other left it")
     projection.project(found)
@@ -133,7 +133,7 @@ def test_what_another_process_has_projected_is_not_projected_again(me: Actor, on
 
 def test_large_traces_of_a_sender_hold_up_no_others(me: Actor, one: Projector, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(me, 1, 2)
-    monkeypatch.setattr(projection, "LARGE_TRACE_SPANS", 1)
+    monkeypatch.setattr(due_traces, "LARGE_TRACE_SPANS", 1)
     large = Projector(large=True)
     assert large._next_traces(set())
     monkeypatch.undo()
@@ -147,7 +147,7 @@ def test_an_import_takes_what_a_busy_projector_has_made_of_its_traces(me: Actor)
     keep(me, 1)
     busy, done = Projector(), threading.Event()
     assert busy._next_traces(set())
-    [trace] = projection.due_traces()
+    [trace] = due_traces.next_pass()
 
     def wait() -> None:
         project_at_once(me.user_id, [trace])

@@ -18,8 +18,9 @@ from agents.query import comparison
 from agents.query.tree import ExactValue, FieldTerm, Pattern, SearchPhrase
 from agents.record.models.choices import StepType
 from agents.record.models.turns import Step, StepDetail
+from agents.record.schemas import searchable_text
 from agents.record.schemas.events import ToolDetail
-from agents.record.store import large_values, search, searchable_text
+from agents.record.store import large_values, search
 
 BUDGET_S = 3.0
 CHUNK = 200

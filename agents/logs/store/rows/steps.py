@@ -20,9 +20,9 @@ from agents.record.models.choices import StepStatus, StepType
 from agents.record.models.tags import StepTag
 from agents.record.models.turns import Step, StepDetail
 from agents.record.schemas.events import ErrorInfo
+from agents.record.schemas.turn_body import preview
 from agents.record.store import large_values
 from agents.record.store.tags import tags_of
-from agents.record.store.turn_rows import preview
 
 _COLUMNS: tuple[Any, ...] = (
     "pk",

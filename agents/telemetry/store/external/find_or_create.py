@@ -12,12 +12,13 @@ from agents.base.store import changes
 from agents.base.store.sql import Insert, Select, SelectAmong, execute_many
 from agents.base.tokenizer import fold
 from agents.record.models.agents import Agent, AgentRevision, Session
-from agents.record.models.choices import Api, Source
+from agents.record.models.choices import Api
 from agents.record.schemas.agents import AgentConfig
 from agents.record.store import totals
 from agents.record.store.totals import SESSION_COLUMNS, SessionTotals
-from agents.telemetry.reading.records import ExternalStep, ExternalTurn
+from agents.telemetry.reading.prepared_turns import PreparedStep, PreparedTurn
 from agents.telemetry.store.external.owners import Owner, external_id
+from agents.telemetry.store.external.turn_drafts import source_of
 
 UNKNOWN_MODEL = "unknown"
 """The name of a model that was not reported."""
@@ -45,37 +46,38 @@ class AgentKeys:
         self._owner = owner
         self._keys: dict[str, int] = {}
 
-    def find_or_create(self, name: str, turn: ExternalTurn, source: Source) -> int:
+    def find_or_create(self, name: str, turn: PreparedTurn) -> int:
         """The key of the agent of this name. A new one gets model and instructions of its first turn."""
         if name not in self._keys:
             row = _AGENT.first(self._owner.user, self._owner.scope, external_id(name))
-            self._keys[name] = int(row[0]) if row else _new_agent(self._owner, name, turn, source)
+            self._keys[name] = int(row[0]) if row else _new_agent(self._owner, name, turn)
         return self._keys[name]
 
-    def of_turn(self, turn: ExternalTurn, source: Source) -> int:
+    def of_turn(self, turn: PreparedTurn) -> int:
         """The key of the agent that was asked."""
-        return self.find_or_create(turn.agent or UNKNOWN_MODEL, turn, source)
+        return self.find_or_create(turn.agent or UNKNOWN_MODEL, turn)
 
-    def of_others(self, steps: Iterable[ExternalStep], turn: ExternalTurn, source: Source) -> dict[str, int]:
+    def of_others(self, steps: Iterable[PreparedStep], turn: PreparedTurn) -> dict[str, int]:
         """The keys of the agents of these steps that are not the turn's, by name."""
-        own = self.of_turn(turn, source)
-        keys = {name: self.find_or_create(name, turn, source) for name in {step.agent for step in steps} - {""}}
+        own = self.of_turn(turn)
+        keys = {name: self.find_or_create(name, turn) for name in {step.agent for step in steps} - {""}}
         return {name: key for name, key in keys.items() if key != own}
 
 
-def _new_agent(owner: Owner, name: str, turn: ExternalTurn, source: Source) -> int:
+def _new_agent(owner: Owner, name: str, turn: PreparedTurn) -> int:
     key, revision = ids.new_key(turn.started_us), ids.new_key(turn.started_us)
+    source = source_of(turn).value
     model = (turn.model or UNKNOWN_MODEL)[:300]
     now = ids.now_us()
     _ADD_AGENT.execute(
-        key, name[:300], model, owner.user, owner.scope, revision, source.value, turn.started_us, now, external_id(name)
+        key, name[:300], model, owner.user, owner.scope, revision, source, turn.started_us, now, external_id(name)
     )
     _ADD_REVISION.execute(revision, key, 1, _config(name, model, turn), owner.user, turn.started_us)
     changes.note(ChangeKind.AGENT, key)
     return key
 
 
-def _config(name: str, model: str, turn: ExternalTurn) -> str:
+def _config(name: str, model: str, turn: PreparedTurn) -> str:
     """The configuration as far as the turn reports it, in the form of our own agents."""
     instructions = turn.instructions[:MAX_INSTRUCTIONS] if name == turn.agent else ""
     config = AgentConfig(model=model, instructions=instructions, name=name[:300])
@@ -90,7 +92,7 @@ class SessionDraft:
 
     key: int
     name: str
-    created_from: tuple[ExternalTurn, int, Source] | None
+    created_from: tuple[PreparedTurn, int] | None
     joined: list[int] = field(default_factory=list)
     needs_renumbering: bool = False
     totals: SessionTotals = field(default_factory=SessionTotals)
@@ -111,13 +113,13 @@ class SessionDrafts:
         self._stored: dict[str, int] = dict(_SESSIONS.all(session_ids, owner.user, owner.scope))
         self._drafts: dict[str, SessionDraft] = {}
 
-    def draft_of(self, turn: ExternalTurn, agent: int, source: Source) -> SessionDraft:
+    def draft_of(self, turn: PreparedTurn, agent: int) -> SessionDraft:
         """The session of a turn. A new one gets its name from its first turn."""
         name = external_id(turn.session)
         draft = self._drafts.get(name)
         if draft is None:
             key = self._stored.get(name)
-            created_from = (turn, agent, source) if key is None else None
+            created_from = (turn, agent) if key is None else None
             draft = SessionDraft(key or ids.new_key(turn.started_us), name, created_from)
             draft.started_us, draft.ended_us = turn.started_us, turn.started_us
             self._drafts[name] = draft
@@ -139,9 +141,9 @@ class SessionDrafts:
             changes.note(ChangeKind.SESSION, draft.key)
 
 
-def _new_row(owner: Owner, draft: SessionDraft, turn: ExternalTurn, agent: int, source: Source) -> tuple[object, ...]:
+def _new_row(owner: Owner, draft: SessionDraft, turn: PreparedTurn, agent: int) -> tuple[object, ...]:
     name = _session_name(turn)
-    head = (draft.key, agent, name, fold(name)[:1600], owner.user, owner.scope, Api.NONE.value, source.value)
+    head = (draft.key, agent, name, fold(name)[:1600], owner.user, owner.scope, Api.NONE.value, source_of(turn).value)
     times = (draft.started_us, draft.ended_us)
     return (*head, *times, 0, False, "{}", draft.name, draft.joined[-1], *draft.totals.columns())
 
@@ -150,7 +152,7 @@ def _extent(draft: SessionDraft) -> tuple[int, ...]:
     return draft.started_us, draft.started_us, draft.ended_us, draft.ended_us, draft.key
 
 
-def _session_name(turn: ExternalTurn) -> str:
+def _session_name(turn: PreparedTurn) -> str:
     """The name of a session on pages: its own where it has one, else the sender's id of it."""
     return (turn.session_name or ("" if is_placeholder(turn.session) else turn.session))[:500]
 

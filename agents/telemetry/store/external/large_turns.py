@@ -15,18 +15,17 @@ from msgspec.structs import replace
 from agents.base import ids
 from agents.base.store.sql import Select
 from agents.base.store.writer import writer
-from agents.record.models.choices import Source
 from agents.record.models.turns import Turn
-from agents.record.store import search, write_steps
+from agents.record.schemas.search_documents import MAX_INDEXED, StepTokens
+from agents.record.store import write_steps
 from agents.record.store.totals import TurnTotals
-from agents.record.store.turn_rows import answer_text
-from agents.telemetry.reading.records import ExternalStep, ExternalTurn
-from agents.telemetry.reading.trace_worker import STEPS_PER_SLICE, TurnHead
+from agents.telemetry.reading.prepared_turns import PreparedStep, PreparedTurn, last_positions, with_step_tokens
+from agents.telemetry.reading.trace_worker import STEPS_PER_SLICE
+from agents.telemetry.reading.worker_frames import TurnHead
 from agents.telemetry.store.external import step_drafts, write_turns
 from agents.telemetry.store.external.find_or_create import AgentKeys
 from agents.telemetry.store.external.owners import Owner, external_id
 from agents.telemetry.store.external.step_drafts import NumberedSteps, StepKeys
-from agents.telemetry.store.external.write_turns import PreparedTurn
 
 PAUSE_SHARE = 0.5
 """The pause after each slice, as a share of what the slice took: others have the machine then."""
@@ -38,38 +37,36 @@ class TurnDeleted(Exception):
 
 
 def write(
-    owner: Owner, trace: int, head: TurnHead, source: Source, steps: Iterable[Sequence[ExternalStep]]
-) -> PreparedTurn:
-    """Store the steps of a turn, which come in slices; returns the turn, which the caller writes then. Raises
-    TurnDeleted."""
-    turn = _turn_key(owner, head.turn, source)
-    sliced = _SlicedTurn.of(_Place(owner, source, trace, turn), head)
+    owner: Owner, trace: int, head: TurnHead, steps: Iterable[Sequence[PreparedStep]]
+) -> tuple[PreparedTurn, TurnTotals]:
+    """Store the steps of a turn, which come in slices; returns the turn, which the caller writes then, with the sums
+    over its steps. Raises TurnDeleted."""
+    turn = _turn_key(owner, head)
+    sliced = _SlicedTurn.of(_Place(owner, trace, turn), head)
     for slice_ in steps:
         started = time.monotonic()
         sliced.write(slice_)
         # on a thread of its own: the writer is free for others meanwhile
         time.sleep((time.monotonic() - started) * PAUSE_SHARE)
     sliced.delete_stale_steps()
-    return write_turns.prepare_turn_of_stored_steps(head.turn, source, sliced.totals, sliced.step_tokens)
+    tokens = with_step_tokens(head.turn.tokens, sliced.step_tokens)
+    return replace(head.turn, tokens=tokens), sliced.totals
 
 
-def _turn_key(owner: Owner, record: ExternalTurn, source: Source) -> int:
+def _turn_key(owner: Owner, head: TurnHead) -> int:
     """The key of the turn; one that is not stored is inserted as a turn in progress."""
-    key = write_turns.key_of(owner, external_id(record.id))
+    key = write_turns.key_of(owner, external_id(head.turn.id))
     if key is not None:
         return key
-    in_progress = replace(record, status="in_progress", ended_us=None, output=None, error=None)
-    draft = write_turns.prepare_turn(in_progress, source)
-    [key] = writer.write(lambda: write_turns.write(owner, [draft]))
+    [key] = writer.write(lambda: write_turns.write(owner, [head.beginning]))
     return key
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the steps of a turn belong: to whom, from where they came, in which trace and turn."""
+    """Where the steps of a turn belong: to whom, in which trace and turn."""
 
     owner: Owner
-    source: Source
     trace: int
     turn: int
 
@@ -80,13 +77,13 @@ class _SlicedTurn:
     the positions of those that count. ``totals`` and ``step_tokens`` are those of the steps written so far."""
 
     place: _Place
-    record: ExternalTurn
+    record: PreparedTurn
     keys: dict[str, int]
     last_positions: dict[str, int]
     totals: TurnTotals
     position: int = 0
-    step_tokens: list[search.StepTokens] = field(default_factory=list)
-    remaining_tokens: int = search.MAX_INDEXED
+    step_tokens: list[StepTokens] = field(default_factory=list)
+    remaining_tokens: int = MAX_INDEXED
     answer: str = ""
 
     @classmethod
@@ -100,19 +97,17 @@ class _SlicedTurn:
             step: stored_keys.get(external_id(step)) or ids.new_key(started or record.started_us)
             for step, started in head.steps
         }
-        positions = step_drafts.last_positions(step for step, _ in head.steps)
-        answer = search.index_tokens(answer_text(record.output))
-        return cls(place, record, keys, positions, TurnTotals(), answer=answer)
+        positions = last_positions(step for step, _ in head.steps)
+        return cls(place, record, keys, positions, TurnTotals(), answer=record.tokens.output)
 
-    def write(self, steps: Sequence[ExternalStep]) -> None:
+    def write(self, steps: Sequence[PreparedStep]) -> None:
         counted = [
             (number, step) for number, step in enumerate(steps, self.position) if self.last_positions[step.id] == number
         ]
-        contents = [step_drafts.content_of(step) for _, step in counted]
-        numbered = NumberedSteps([step for _, step in counted], contents, [number for number, _ in counted])
+        numbered = NumberedSteps([step for _, step in counted], [number for number, _ in counted])
         self.totals.add(writer.write(partial(self._store, numbered)))
         self.position += len(steps)
-        self._collect_tokens([content.tokens for content in contents if content.detail is not None])
+        self._collect_tokens([step.content.tokens for step in numbered.steps if step.content.detail is not None])
 
     def _store(self, numbered: NumberedSteps) -> TurnTotals:
         """Write these steps; returns their sums. Raises TurnDeleted."""
@@ -120,14 +115,14 @@ class _SlicedTurn:
         if _EXISTS.first(place.turn, place.trace) is None:
             raise TurnDeleted
         # looked up in each slice: what an earlier one created may be deleted by now
-        agents = AgentKeys(place.owner).of_others(numbered.steps, self.record, place.source)
+        agents = AgentKeys(place.owner).of_others(numbered.steps, self.record)
         planned = step_drafts.plan_slice(StepKeys(place.turn, self.keys, agents), self.record, numbered)
         write_steps.replace_slice(place.turn, planned.plan)
         return planned.totals
 
-    def _collect_tokens(self, texts: Iterable[search.StepTokens]) -> None:
+    def _collect_tokens(self, texts: Iterable[StepTokens]) -> None:
         """Collect the search text of the turn: as much as
-        `agents.record.store.search.joined` takes, and one more."""
+        `agents.record.schemas.search_documents.steps_document` takes, and one more."""
         for text in texts:
             if self.remaining_tokens < 0:
                 return

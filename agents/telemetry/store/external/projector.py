@@ -16,8 +16,10 @@ from django.db import close_old_connections, connection
 
 from agents.base.store import failures
 from agents.base.store.claims import WAIT_S, ClaimKind, Claims
-from agents.telemetry.store.external import projection, reader_process
-from agents.telemetry.store.external.projection import TRANSIENT_ERRORS, Sender
+from agents.telemetry.store.external import due_traces, projection, reader_process
+from agents.telemetry.store.external.due_traces import MAX_TRACES_ALONE, Sender
+from agents.telemetry.store.external.projection import TRANSIENT_ERRORS
+from agents.telemetry.store.external.reader_process import batch_reader
 
 log = logging.getLogger(__name__)
 
@@ -82,6 +84,7 @@ class Projector:
                 projection.project(traces)
         finally:
             self._senders.close()
+            batch_reader.stop()
 
     def _work(self) -> None:
         while not self._stop.is_set():
@@ -102,6 +105,7 @@ class Projector:
             self._stop.wait(SHARED_S)  # reports that come meanwhile are most likely of the same senders
         elif not self._wakeup.wait(SHARED_S if self._senders.are_held else IDLE_S):
             self._senders.rest()
+            batch_reader.rest()
         self._wakeup.clear()
 
     def _run_passes(self) -> None:
@@ -117,14 +121,15 @@ class Projector:
 
     def _next_traces(self, resting: set[int]) -> list[int]:
         """The traces of the next sender: senders take turns, so that none waits for all that another has sent."""
-        senders = projection.senders()
+        senders = due_traces.senders()
+        at_most = MAX_TRACES_ALONE if len(senders) == 1 and reader_process.has_cores() else 0
         start = senders.index(self._last_sender) + 1 if self._last_sender in senders else 0
         if self._senders.should_pass_on(senders):
             return []
         for sender in (*senders[start:], *senders[:start]):
             if not self._senders.claim(sender):
                 continue
-            ready = projection.due_traces_of(sender, resting, large=self._large)
+            ready = due_traces.pass_of(sender, resting, large=self._large, at_most=at_most)
             if ready:
                 self._last_sender = sender
                 return ready
@@ -214,7 +219,7 @@ def _claim_key(sender: Sender, large: bool) -> int:
 def project_at_once(sender: Sender, traces: Sequence[int]) -> None:
     """Project these traces of a sender in the caller's thread; where another worker has claimed the sender, wait until
     it has projected them, or until it gives the sender up. Raises OperationalError, InterfaceError."""
-    large = projection.large_among(traces)
+    large = due_traces.large_among(traces)
     for key, part in (
         (_claim_key(sender, False), [trace for trace in traces if trace not in large]),
         (_claim_key(sender, True), sorted(large)),
@@ -223,7 +228,7 @@ def project_at_once(sender: Sender, traces: Sequence[int]) -> None:
         try:
             while due and not claims.take([key]):
                 time.sleep(WAIT_S)
-                due &= projection.due_among(due)
+                due &= due_traces.still_due(due)
             projection.project([trace for trace in part if trace in due])
         finally:
             claims.close()

@@ -17,8 +17,8 @@ from agents.record.models.turns import Step, Turn, TurnBody
 from agents.record.schemas.origins import SpanOrigin, parse_provenance
 from agents.telemetry.models.traces import SpanBatch, Trace
 from agents.telemetry.reading.spans import Span
+from agents.telemetry.store.external.due_traces import spans_of
 from agents.telemetry.store.external.owners import ID_PREFIX_LENGTH, external_id
-from agents.telemetry.store.external.projection import spans_of
 
 MAX_TRACES = 200
 """Traces of one turn that are read."""

@@ -1,25 +1,51 @@
-"""The processes that read large traces (`agents.telemetry.reading.trace_worker`), seen from this server."""
+"""The processes that read traces, seen from this server: one for each large trace
+(`agents.telemetry.reading.trace_worker`), one for many small ones (`agents.telemetry.reading.batch_worker`)."""
 
 from __future__ import annotations
 
+import fcntl
+import logging
+import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from agents.telemetry.reading.records import ExternalStep
-from agents.telemetry.reading.trace_worker import ReadFailure, TraceSummary, TurnHead, decode_answer, frame, slice_count
+from agents.telemetry.reading.prepared_turns import PreparedStep
+from agents.telemetry.reading.trace_worker import slice_count
+from agents.telemetry.reading.worker_frames import (
+    END,
+    ReadFailure,
+    ReadTrace,
+    SmallTrace,
+    TraceSummary,
+    TurnHead,
+    batch_frame,
+    decode_answer,
+    frame,
+)
+
+log = logging.getLogger(__name__)
 
 _ROOT = Path(__file__).resolve().parents[4]
-_END_OF_TRACE = frame(b"")
+PIPE_BYTES = 2**20
+"""Room for answers, so that a process reads on while the server stores those before."""
+IDLE_S = 30.0
+"""How long the process for small traces is kept without any."""
 _running: set[ReaderProcess] = set()
 
 
 class UnreadableTrace(Exception):
     """A trace could not be read."""
+
+
+class ReaderEnded(UnreadableTrace):
+    """The process ended with the trace, which was too much for it."""
 
 
 class ReaderStopped(Exception):
@@ -33,59 +59,52 @@ def stop_all() -> None:
 
 
 class ReaderProcess:
-    """A process that reads one trace. Its methods are called once, in this order, but for `stop`, which any thread may
-    call. They raise UnreadableTrace and ReaderStopped."""
+    """A process that reads traces, by the module that it runs. Any thread may call `stop`; the other methods raise
+    UnreadableTrace and ReaderStopped."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdin is not None  # they are pipes
-        assert process.stdout is not None
-        self._process, self._stopped = process, False
-        self._stdin: IO[bytes] = process.stdin
-        self._stdout: IO[bytes] = process.stdout
+    def __init__(self, module: str) -> None:
+        self._process = subprocess.Popen(  # noqa: S603 - the callers are below, with modules of ours
+            (sys.executable, "-m", module),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=_ROOT,
+            env={},  # the secrets of this server's are none of a report's business
+            start_new_session=True,  # a Ctrl-C is for the server, which ends this one
+        )
+        assert self._process.stdin is not None  # they are pipes
+        assert self._process.stdout is not None
+        self._stdin: IO[bytes] = self._process.stdin
+        self._stdout: IO[bytes] = self._process.stdout
+        self._stopped = False
+        _running.add(self)
+        if hasattr(fcntl, "F_SETPIPE_SZ"):
+            with suppress(OSError):  # a user may have only so much: the process waits for the server more often then
+                fcntl.fcntl(self._stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
     def stop(self) -> None:
         self._stopped = True
         self._process.kill()
 
-    def send_trace(self, bodies: Iterable[bytes]) -> TraceSummary:
-        """Send the trace's reports; returns the links of the trace."""
-        self._send_bodies(bodies)
-        summary = self._next()
-        assert isinstance(summary, TraceSummary)  # it is the first answer
-        return summary
+    def close(self) -> None:
+        """Kill the process, and close its pipes."""
+        self._process.kill()
+        self._process.wait()
+        _running.discard(self)
+        for pipe in (self._stdin, self._stdout):
+            with suppress(BrokenPipeError):
+                pipe.close()
 
-    def send_related(self, traces: Iterable[Iterable[bytes]]) -> None:
-        """Send the reports of the other traces of its conversation."""
-        for bodies in traces:
-            self._send_bodies(bodies)
-        self._send(_END_OF_TRACE)
-
-    def turns(self) -> Iterator[tuple[TurnHead, Iterator[Sequence[ExternalStep]]]]:
-        """Yield each turn with its steps in slices; the slices must be consumed before the next turn."""
-        while (head := self._next()) is not None:
-            yield head, self._steps(len(head.steps))
-
-    def _steps(self, count: int) -> Iterator[Sequence[ExternalStep]]:
-        for _ in range(slice_count(count)):
-            yield self._next()
-
-    def _send_bodies(self, bodies: Iterable[bytes]) -> None:
-        is_any = False
-        for body in bodies:
-            self._send(frame(body))
-            is_any = True
-        if is_any:
-            self._send(_END_OF_TRACE)
-
-    def _send(self, data: bytes) -> None:
+    def send(self, data: bytes) -> None:
         try:
             self._stdin.write(data)
             self._stdin.flush()
         except BrokenPipeError:
-            self._next()  # it may have sent the reason
+            self.answer()  # it may have sent the reason
             raise self._end() from None
 
-    def _next(self) -> Any:
+    def answer(self) -> Any:
+        """Wait for the next answer."""
         size = int.from_bytes(self._stdout.read(4), "big")
         body = self._stdout.read(size)
         if not size or len(body) < size:
@@ -101,30 +120,131 @@ class ReaderProcess:
         code = self._process.wait()
         if self._stopped or code == -signal.SIGTERM:  # which ends all processes of a service at once
             return ReaderStopped()
-        return UnreadableTrace(f"the process that read it ended with {code}")
+        return ReaderEnded(f"the process that read it ended with {code}")
+
+
+# --------------------------------------------------------------------------------------------- large traces
+
+
+class LargeTraceReader:
+    """Reads one large trace. The methods are called once, in this order. They raise UnreadableTrace and
+    ReaderStopped."""
+
+    def __init__(self, process: ReaderProcess) -> None:
+        self._process = process
+
+    def send_trace(self, bodies: Iterable[bytes], reported: int) -> TraceSummary:
+        """Send the trace's reports, which are said to have so many spans; returns the links of the trace."""
+        self._process.send(frame(str(reported).encode()))
+        self._send_bodies(bodies)
+        summary = self._process.answer()
+        assert isinstance(summary, TraceSummary)  # it is the first answer
+        return summary
+
+    def send_related(self, traces: Iterable[Iterable[bytes]]) -> None:
+        """Send the reports of the other traces of its conversation."""
+        for bodies in traces:
+            self._send_bodies(bodies)
+        self._process.send(END)
+
+    def turns(self) -> Iterator[tuple[TurnHead, Iterator[Sequence[PreparedStep]]]]:
+        """Yield each turn with its steps in slices; the slices must be consumed before the next turn."""
+        while (head := self._process.answer()) is not None:
+            yield head, self._steps(len(head.steps))
+
+    def _steps(self, count: int) -> Iterator[Sequence[PreparedStep]]:
+        for _ in range(slice_count(count)):
+            yield self._process.answer()
+
+    def _send_bodies(self, bodies: Iterable[bytes]) -> None:
+        is_any = False
+        for body in bodies:
+            self._process.send(frame(body))
+            is_any = True
+        if is_any:
+            self._process.send(END)
 
 
 @contextmanager
-def start_reader() -> Iterator[ReaderProcess]:
-    """Run a process that reads one trace, for as long as the block lasts."""
-    process = subprocess.Popen(
-        (sys.executable, "-m", "agents.telemetry.reading.trace_worker"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd=_ROOT,
-        env={},  # the secrets of this server's are none of a report's business
-        start_new_session=True,  # a Ctrl-C is for the server, which ends this one
-    )
-    reader = ReaderProcess(process)
-    _running.add(reader)
+def start_reader() -> Iterator[LargeTraceReader]:
+    """Run a process that reads one large trace, for as long as the block lasts."""
+    process = ReaderProcess("agents.telemetry.reading.trace_worker")
     try:
-        yield reader
+        yield LargeTraceReader(process)
     finally:
-        process.kill()
-        process.wait()
-        _running.discard(reader)
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with suppress(BrokenPipeError):
-                    pipe.close()
+        process.close()
+
+
+# --------------------------------------------------------------------------------------------- small traces
+
+
+class BatchReader:
+    """Reads small traces in a process that starts with the first of them, and ends after `IDLE_S` without any. One
+    thread at a time may use it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: ReaderProcess | None = None
+        self._used_at = 0.0
+
+    @contextmanager
+    def claimed(self, wanted: bool = True) -> Iterator[bool]:
+        """Claim the reader for as long as the block lasts, if it is wanted; the value is false where another thread has
+        it, or where there is no second core for its process."""
+        claimed = wanted and has_cores() and self._lock.acquire(blocking=False)
+        try:
+            yield claimed
+        finally:
+            if claimed:
+                self._used_at = time.monotonic()
+                self._lock.release()
+
+    def read(self, traces: Sequence[SmallTrace]) -> Iterator[ReadTrace | Exception]:
+        """Yield each of these traces, at least one, as it was read, in order, or why it could not be; fewer where the
+        process ends before. Raises ReaderStopped."""
+        unread = len(traces)
+        try:
+            self._process = self._process or ReaderProcess("agents.telemetry.reading.batch_worker")
+            self._process.send(batch_frame(list(traces)))
+            while unread:
+                answer = self._next()
+                unread -= 1
+                yield answer
+        except (OSError, ReaderEnded) as error:
+            log.warning("traces are read without a process of their own: %s", error)
+        finally:
+            if unread:  # its answers are of no use any more
+                self.stop()
+
+    def _next(self) -> ReadTrace | Exception:
+        assert self._process is not None
+        try:
+            read: ReadTrace = self._process.answer()
+            return read
+        except ReaderEnded:
+            raise
+        except UnreadableTrace as error:
+            return error
+
+    def rest(self) -> None:
+        """End the process where it has had nothing to do for long."""
+        if self._process is None or time.monotonic() - self._used_at < IDLE_S:
+            return
+        with self.claimed() as claimed:
+            if claimed:
+                self.stop()
+
+    def stop(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+
+def has_cores() -> bool:
+    """Whether this process may use more than one core."""
+    return len(os.sched_getaffinity(0)) > 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) > 1
+
+
+batch_reader = BatchReader()
+"""The reader of this process."""

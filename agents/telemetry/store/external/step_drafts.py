@@ -2,46 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agents.base import ids
-from agents.record.schemas.events import ToolDetail
 from agents.record.store import costs as prices
-from agents.record.store import search, write_steps
-from agents.record.store.step_rows import (
-    NO_CONTENT,
-    UNKNOWN_COST,
-    Cost,
-    StepContent,
-    StepDraft,
-    StepOutcome,
-    step_content,
-    step_row,
-)
+from agents.record.store import write_steps
+from agents.record.store.step_rows import UNKNOWN_COST, Cost, StepDraft, StepOutcome, step_row
 from agents.record.store.totals import TurnTotals
 from agents.record.store.write_steps import StepPlan, StoredStep
-from agents.telemetry.reading.records import ExternalStep, ExternalTurn
+from agents.telemetry.reading.prepared_turns import PreparedStep, PreparedTurn, last_positions
 from agents.telemetry.store.external.owners import external_id
-
-
-def content_of(step: ExternalStep) -> StepContent:
-    """Build the content of a step. Of one in progress only a tool's call is known."""
-    if step.status != "in_progress":
-        return step_content(step.detail, step.error)
-    return step_content(step.detail, None) if isinstance(step.detail, ToolDetail) else NO_CONTENT
-
-
-def step_tokens(record: ExternalTurn, contents: Sequence[StepContent]) -> Iterable[search.StepTokens]:
-    """The search text of each step that has any, in order."""
-    positions = sorted(last_positions(step.id for step in record.steps).values())
-    return (contents[position].tokens for position in positions if contents[position].detail is not None)
-
-
-def last_positions(steps: Iterable[str]) -> dict[str, int]:
-    """The positions of steps by their ids: a turn of several traces may have two of one id, and the last one counts."""
-    return {step: position for position, step in enumerate(steps)}
-
 
 # ------------------------------------------------------------------------------------------ planning
 
@@ -65,41 +36,38 @@ class StepKeys:
 
 @dataclass(frozen=True, slots=True)
 class NumberedSteps:
-    """Some of a turn's steps, with their contents and numbers."""
+    """Some of a turn's steps, with their numbers."""
 
-    steps: Sequence[ExternalStep]
-    contents: Sequence[StepContent]
+    steps: Sequence[PreparedStep]
     numbers: Sequence[int]
 
 
-def plan_steps(
-    turn: int, record: ExternalTurn, contents: Sequence[StepContent], agents: Mapping[str, int], *, is_new: bool
-) -> PlannedSteps:
-    """Plan how to write the steps of a turn. ``contents`` are those of the record's steps, ``agents`` the keys of its
-    other agents. Steps that are stored keep their keys. Reads only."""
+def plan_steps(turn: int, record: PreparedTurn, agents: Mapping[str, int], *, is_new: bool) -> PlannedSteps:
+    """Plan how to write the steps of a turn. ``agents`` are the keys of its other agents. Steps that are stored keep
+    their keys. Reads only."""
     stored = {} if is_new else write_steps.stored_steps(turn)
     stored_keys = {step.foreign_id: key for key, step in stored.items()}
     keys = {
         step.id: stored_keys.get(external_id(step.id)) or ids.new_key(_start(step, record)) for step in record.steps
     }
     positions = sorted(last_positions(step.id for step in record.steps).values())
-    steps = NumberedSteps([record.steps[n] for n in positions], [contents[n] for n in positions], positions)
+    steps = NumberedSteps([record.steps[n] for n in positions], positions)
     return _plan(StepKeys(turn, keys, agents), record, steps, stored)
 
 
-def plan_slice(keys: StepKeys, record: ExternalTurn, steps: NumberedSteps) -> PlannedSteps:
+def plan_slice(keys: StepKeys, record: PreparedTurn, steps: NumberedSteps) -> PlannedSteps:
     """Plan how to write some steps of a turn; ``keys`` are those of all its steps. Reads only."""
     return _plan(keys, record, steps, write_steps.stored_among([keys.steps[step.id] for step in steps.steps]))
 
 
-def _plan(keys: StepKeys, record: ExternalTurn, steps: NumberedSteps, stored: Mapping[int, StoredStep]) -> PlannedSteps:
+def _plan(keys: StepKeys, record: PreparedTurn, steps: NumberedSteps, stored: Mapping[int, StoredStep]) -> PlannedSteps:
     drafts = [_draft(keys, record, step, number) for step, number in zip(steps.steps, steps.numbers, strict=True)]
     rows = {draft.key: step_row(draft) for draft in drafts}
-    contents = dict(zip(rows, steps.contents, strict=True))
+    contents = {draft.key: step.content for draft, step in zip(drafts, steps.steps, strict=True)}
     return PlannedSteps(StepPlan(stored, rows, contents), TurnTotals.of(drafts, record.started_us))
 
 
-def _draft(keys: StepKeys, record: ExternalTurn, step: ExternalStep, number: int) -> StepDraft:
+def _draft(keys: StepKeys, record: PreparedTurn, step: PreparedStep, number: int) -> StepDraft:
     started = _start(step, record)
     return StepDraft(
         key=keys.steps[step.id],
@@ -116,17 +84,17 @@ def _draft(keys: StepKeys, record: ExternalTurn, step: ExternalStep, number: int
     )
 
 
-def _outcome(step: ExternalStep, record: ExternalTurn, started: int) -> StepOutcome:
+def _outcome(step: PreparedStep, record: PreparedTurn, started: int) -> StepOutcome:
     ended = started if step.ended_us is None else max(step.ended_us, started)
     cost = _cost(step, record)
-    return StepOutcome(step.status, started, ended, step.detail, step.ttft_us, step.usage, step.error, cost)
+    return StepOutcome(step.status, started, ended, step.nature, step.ttft_us, step.usage, step.error, cost)
 
 
-def _start(step: ExternalStep, record: ExternalTurn) -> int:
+def _start(step: PreparedStep, record: PreparedTurn) -> int:
     return step.started_us or record.started_us
 
 
-def _cost(step: ExternalStep, record: ExternalTurn) -> Cost:
+def _cost(step: PreparedStep, record: PreparedTurn) -> Cost:
     """The cost that the sender reports, else the cost by our prices."""
     if step.usage is None:
         return UNKNOWN_COST

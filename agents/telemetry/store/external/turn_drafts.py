@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-
 from agents.record.models.choices import Api, Source, TurnStatus
-from agents.record.store import turn_rows
 from agents.record.store.totals import TurnTotals
-from agents.record.store.turn_rows import TurnBodyDraft, TurnDraft, TurnState, stop_reason
-from agents.telemetry.reading.records import ExternalTurn
+from agents.record.store.turn_rows import TurnDraft, TurnState
+from agents.telemetry.reading.prepared_turns import PreparedTurn
 from agents.telemetry.store.external.owners import Owner, external_id
 
+SOURCES = {"otlp": Source.OTLP, "openai_agents": Source.OPENAI_AGENTS, "langsmith": Source.LANGSMITH}
+"""The sources of turns by the format of their spans; spans of other formats are imported."""
 
-def turn_draft(
-    owner: Owner, record: ExternalTurn, source: Source, keys: tuple[int, int, int, int], totals: TurnTotals
-) -> TurnDraft:
+
+def source_of(turn: PreparedTurn) -> Source:
+    return SOURCES.get(turn.format, Source.IMPORT)
+
+
+def turn_draft(owner: Owner, turn: PreparedTurn, keys: tuple[int, int, int, int], totals: TurnTotals) -> TurnDraft:
     """Build the draft of a turn; ``keys`` are the turn, its session, its agent, its number."""
     key, session, agent, number = keys
-    status = TurnStatus[record.status.upper()]
-    ended = record.ended_us if status != TurnStatus.IN_PROGRESS else None
+    status = TurnStatus[turn.status.upper()]
+    ended = turn.ended_us if status != TurnStatus.IN_PROGRESS else None
     return TurnDraft(
         key=key,
         session=session,
@@ -28,26 +28,13 @@ def turn_draft(
         owner=owner.user,
         scope=owner.scope,
         api=Api.NONE,
-        source=source,
-        state=TurnState(status, record.started_us, ended, stop_reason(record.output, record.error), record.error),
+        source=source_of(turn),
+        state=TurnState(status, turn.started_us, ended, turn.stop_reason, turn.error),
         totals=totals,
         agent=agent,
-        model=record.model,
-        provider=record.provider,
-        user=record.user,
+        model=turn.model,
+        provider=turn.provider,
+        user=turn.user,
         iterations=totals.inference_count,
-        foreign_id=external_id(record.id),
+        foreign_id=external_id(turn.id),
     )
-
-
-def body_columns(record: ExternalTurn) -> tuple[Any, ...]:
-    """Build the columns of a turn's body but the first."""
-    draft = TurnBodyDraft(record.input, _request_json(record), record.metadata, record.output, record.error)
-    return turn_rows.body_columns(draft)
-
-
-def _request_json(record: ExternalTurn) -> str:
-    """The provenance of a turn as JSON, '' where there is none."""
-    fields = {"warnings": record.warnings, "hidden": record.hidden, "agents": record.agents, "traces": record.traces}
-    details = {name: value for name, value in fields.items() if value}
-    return msgspec.json.encode({"foreign": details}).decode() if details else ""

@@ -16,7 +16,7 @@ from agents.base.timestamps import to_datetime, to_us
 from agents.telemetry.models.traces import Trace
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.store.external import trace_deletion
-from agents.telemetry.store.external.projection import spans_of
+from agents.telemetry.store.external.due_traces import spans_of
 from agents.telemetry.store.external.provenance import first_report
 
 MAX_LISTED = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agents.record.schemas.content import UserMessage
-from agents.record.store.turn_rows import TurnBodyDraft, body_columns
+from agents.record.schemas.turn_body import TurnBodyDraft, body_columns
 
 OF_PROGRAM = [
     "<environment_context>\n<cwd>/src</cwd>\n</environment_context>",

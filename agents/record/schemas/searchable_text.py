@@ -18,7 +18,7 @@ from agents.record.schemas.events import (
     StepDetail,
     ToolDetail,
 )
-from agents.record.store.search import StepText
+from agents.record.schemas.search_documents import StepText
 
 
 def of_input(messages: str) -> str:
