@@ -10,8 +10,10 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
+from queue import SimpleQueue
 from typing import BinaryIO
 
 from agents.base.store import encoding
@@ -59,9 +61,23 @@ def _answer(trace: SmallTrace) -> bytes:
 def main() -> None:
     os.nice(NICENESS)
     gc.disable()  # the spans of a trace are many objects and few cycles, which `answers` collects
+    unsent: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_send, args=(unsent,), daemon=True).start()
+    for answer in answers(sys.stdin.buffer):
+        unsent.put(answer)
+    os._exit(0)  # the server has closed the pipe
+
+
+def _send(unsent: SimpleQueue[bytes]) -> None:
+    """Send all answers that there are, again and again, while the others are read: the server takes them when it has
+    stored those before, and a pipe holds few. Many at a time, because a thread that computes lends this one Python's
+    lock only every five milliseconds."""
     try:
-        for answer in answers(sys.stdin.buffer):
-            sys.stdout.buffer.write(answer)
+        while True:
+            ready = [unsent.get()]
+            while not unsent.empty():
+                ready.append(unsent.get())
+            sys.stdout.buffer.write(b"".join(ready))
             sys.stdout.buffer.flush()
     except BrokenPipeError:
         os._exit(1)  # the server has closed the pipe

@@ -130,7 +130,10 @@ def output_of(top: SpanNode | None, models: Sequence[SpanNode], tools: Sequence[
 def is_dump(text: str) -> bool:
     """Tell whether a text is a dump of a Python program's objects, which nobody said: ``ChatMessage(role=…)``,
     ``<Context object at 0x7f…>``, ``<class 'str'>``."""
-    return _REPR.search(text[:_DUMP_CHARS]) is not None
+    head = text[:_DUMP_CHARS]
+    # most texts are prose, in which the expression would be tried at each letter
+    may_be = "<" in head or ("(" in head and "=" in head) or head.startswith("id='")
+    return may_be and _REPR.search(head) is not None
 
 
 def _without_calls(answer: CompletionMessage) -> CompletionMessage:

@@ -16,7 +16,7 @@ from agents.base.store import keys
 from agents.record.models.turns import Step, Turn, TurnBody
 from agents.telemetry.models.traces import SpanBatch, Trace
 from agents.telemetry.reading.otlp import traces_from_json
-from agents.telemetry.store.external import due_traces, inbox, projection, reader_process
+from agents.telemetry.store.external import batch_reader, due_traces, inbox, projection, reader_process
 from agents.telemetry.store.external.projector import projector
 from tests.telemetry.reading import reports
 
@@ -33,7 +33,7 @@ def me(db: None) -> Actor:
 def _read_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(projection, "MIN_TRACES_APART", 2)
     monkeypatch.setattr(projection, "MAX_STEPS_PER_WRITE", 1)
-    monkeypatch.setattr(reader_process, "has_cores", lambda: True)
+    monkeypatch.setattr(batch_reader, "has_cores", lambda: True)
 
 
 def keep(actor: Actor, words: int = 40_000) -> None:

@@ -127,7 +127,7 @@ def test_what_another_process_has_projected_is_not_projected_again(me: Actor, on
     found = due_traces.next_pass()
     one._run_passes()
     Turn.objects.unscoped("test").update(stop_reason="as the other left it")
-    projection.project(found)
+    projection.project([found])
     assert list(Turn.objects.unscoped("test").values_list("stop_reason", flat=True)) == ["as the other left it"]
 
 
@@ -157,7 +157,7 @@ def test_an_import_takes_what_a_busy_projector_has_made_of_its_traces(me: Actor)
     waiting = threading.Thread(target=wait)
     waiting.start()
     assert not done.wait(0.3)
-    projection.project([trace])
+    projection.project([[trace]])
     assert done.wait(30)
     waiting.join()
     assert busy._senders.are_held

@@ -38,6 +38,8 @@ of its module: what to look for, and traps.
 
 from __future__ import annotations
 
+from functools import cache
+
 from agents.telemetry.reading.dialects import (
     ag2,
     claude_code,
@@ -58,12 +60,12 @@ from agents.telemetry.reading.dialects import (
     traceloop,
     vercel,
 )
-from agents.telemetry.reading.dialects.reader import reader_of
+from agents.telemetry.reading.dialects.reader import Reader, markers_of, reader_of
 from agents.telemetry.reading.facts import SpanFacts, fill_missing
 from agents.telemetry.reading.spans import Span
 
-READERS = tuple(
-    reader_of(module.DIALECT)
+_DIALECTS = tuple(
+    module.DIALECT
     for module in (
         langfuse,
         openinference,
@@ -83,6 +85,21 @@ READERS = tuple(
         generic,
     )
 )
+READERS = tuple(map(reader_of, _DIALECTS))
+_UNMARKED = sum(1 << index for index, dialect in enumerate(_DIALECTS) if not markers_of(dialect))
+_MARKED = {
+    marker: sum(1 << index for index, dialect in enumerate(_DIALECTS) if marker in markers_of(dialect))
+    for all_of_dialect in map(markers_of, _DIALECTS)
+    for marker in all_of_dialect
+}
+"""The dialects that an attribute marks, as a bit mask of their positions."""
+
+
+@cache
+def _readers_of(mask: int) -> tuple[Reader, ...]:
+    return tuple(reader for index, reader in enumerate(READERS) if mask >> index & 1)
+
+
 _read_session = reader_of(session_files.DIALECT)
 FORMATS = {
     "openai_agents": reader_of(openai_agents.DIALECT),
@@ -104,8 +121,11 @@ def read(span: Span) -> SpanFacts:
     merged: SpanFacts | None = None
     if pydantic_ai.is_pending(span):
         return SpanFacts()
-    for dialect in READERS:
-        facts = dialect(span)
+    mask = _UNMARKED
+    for name in span.attributes:
+        mask |= _MARKED.get(name, 0)
+    for reader in _readers_of(mask):
+        facts = reader(span)
         if facts is None:
             continue
         if merged is None:

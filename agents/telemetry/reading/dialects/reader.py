@@ -51,11 +51,16 @@ class Dialect:
     finish: Mapping[Condition, Finish] = field(default_factory=dict)
 
 
+def markers_of(dialect: Dialect) -> tuple[str, ...]:
+    """Return the attributes of which a span of this dialect has one; none where it may have any."""
+    return (dialect.sender_kind,) if isinstance(dialect.sender_kind, str) else dialect.markers
+
+
 def reader_of(dialect: Dialect) -> Reader:
     """Compile a table into the function that reads a span; it returns None where the span is not of this dialect."""
-    markers, sender_kind_of, values_of = dialect.markers, dialect.sender_kind, dialect.values
-    if isinstance(sender_kind_of, str):
-        markers, sender_kind_of = (sender_kind_of,), source.text(sender_kind_of)
+    markers, values_of = markers_of(dialect), dialect.values
+    sender_kind = dialect.sender_kind
+    sender_kind_of = source.text(sender_kind) if isinstance(sender_kind, str) else sender_kind
     own = dialect.kinds
     kind_of: KindOf = own if callable(own) else lambda name, _: own.get(name, "")
     conditions = (*dialect.facts, *dialect.finish)
@@ -64,11 +69,11 @@ def reader_of(dialect: Dialect) -> Reader:
 
     def read(span: Span) -> SpanFacts | None:
         values = values_of(span)
-        sender_kind = sender_kind_of(values, span)
-        if sender_kind is None:
+        name_of_kind = sender_kind_of(values, span)
+        if name_of_kind is None:
             return None
-        kind = kind_of(sender_kind, span)
-        facts = SpanFacts(kind, sender_kind)
+        kind = kind_of(name_of_kind, span)
+        facts = SpanFacts(kind, name_of_kind)
         sources, finishers = by_kind.get(kind, others)
         for name, get in sources:
             value = get(values, span)

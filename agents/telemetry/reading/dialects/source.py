@@ -32,6 +32,8 @@ def converted(convert: Callable[[Any], Any], *names: str) -> Source:
     """Read a value by a function. One that it makes None or '' of does not count."""
     if any(" > " in name for name in names):
         return either(*(_inside(name.split(" > "), convert) for name in names))
+    if len(names) == 1:
+        return _converted_one(convert, *names)
 
     def read(values: Values, _: Span) -> Any:
         for name in names:
@@ -41,6 +43,19 @@ def converted(convert: Callable[[Any], Any], *names: str) -> Source:
                 if value is not None and value != "":
                     return value
         return None
+
+    return read
+
+
+def _converted_one(convert: Callable[[Any], Any], name: str) -> Source:
+    """The same for one name, as most rows have."""
+
+    def read(values: Values, _: Span) -> Any:
+        value = values.get(name)
+        if value is None or value == "":
+            return None
+        value = convert(value)
+        return None if value == "" else value
 
     return read
 

@@ -30,9 +30,6 @@ MAX_TRACES_PER_PASS = 128
 """Traces of one pass."""
 MAX_SPANS_PER_PASS = 5_000
 """Spans of one pass: they are in memory together."""
-MAX_TRACES_ALONE = 512
-"""Traces of one pass where one sender alone has some and another process reads them (`reader_process`): it reads on
-while these are stored."""
 LARGE_TRACE_SPANS = 1_000
 """Spans of a trace that is read in a process of its own, and stored a slice at a time."""
 LARGE_TRACE_BYTES = 4 * 2**20
@@ -52,10 +49,10 @@ def next_pass(resting: Collection[int] = (), *, large: bool = False) -> list[int
     return next((traces for sender in senders() if (traces := pass_of(sender, resting, large=large))), [])
 
 
-def pass_of(sender: Sender, resting: Collection[int] = (), *, large: bool = False, at_most: int = 0) -> list[int]:
+def pass_of(sender: Sender, resting: Collection[int] = (), *, large: bool = False) -> list[int]:
     """Traces of one pass: those of a sender with something new, the longest waiting first, but for those that
-    rest; large ones by themselves, one at a time. ``at_most`` is another number of traces than is usual."""
-    traces, room, limit = list[int](), MAX_SPANS_PER_PASS, 1 if large else at_most or MAX_TRACES_PER_PASS
+    rest; large ones by themselves, one at a time."""
+    traces, room, limit = list[int](), MAX_SPANS_PER_PASS, 1 if large else MAX_TRACES_PER_PASS
     for key, spans in _due_rows(sender, large, limit + len(resting)):
         if key in resting:
             continue

@@ -4,8 +4,10 @@ order the spans arrived."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import chain
 
 from django.db.utils import IntegrityError, InterfaceError, OperationalError
 
@@ -30,9 +32,9 @@ from agents.telemetry.store.external import (
     write_turns,
 )
 from agents.telemetry.store.external.backpressure import ingest_load
+from agents.telemetry.store.external.batch_reader import Reading, batch_reader
 from agents.telemetry.store.external.due_traces import DueTrace
 from agents.telemetry.store.external.owners import Owner, external_id
-from agents.telemetry.store.external.reader_process import batch_reader
 from agents.telemetry.store.external.trace_updates import trace_updates
 
 log = logging.getLogger(__name__)
@@ -72,66 +74,77 @@ class _TraceProjection:
         return sum(len(turn.steps) for turn in self.turns)
 
 
-def project(traces: Sequence[int]) -> None:
+def project(chunks: Iterable[Sequence[int]]) -> None:
     """Write the turns of these traces, whose senders the caller has claimed, in few short commits; those that were
-    projected since they were found are skipped. A trace that cannot be understood, or stored, is logged, stays stored
-    as it came, and is not tried again before more of it arrives. Raises OperationalError, InterfaceError."""
+    projected since they were found are skipped. A chunk is asked for while another process reads the one before, which
+    is not stored yet. A trace that cannot be understood, or stored, is logged, stays stored as it came, and is not
+    tried again before more of it arrives. Raises OperationalError, InterfaceError."""
     group = _Group()
     try:
-        for trace, reading in _read_traces(list(due_traces.load(traces))):
+        for trace, reading in _read_traces(list(due_traces.load(traces)) for traces in chunks):
             if trace.is_large:
                 _project_large(trace)
             else:
                 _project_small(trace, reading, group)
-        group.store()
     except reader_process.ReaderStopped:
-        log.info("%d traces are left for later", len(traces))
+        log.info("what is left of these traces is for later")
+    finally:
+        group.store()
 
 
-def _read_traces(traces: Sequence[DueTrace]) -> Iterator[tuple[DueTrace, ReadTrace | Exception | None]]:
-    """Yield the traces, each as another process has read it, which has begun with the next ones by then; None where it
-    is to be read here: a large one, or one of few."""
-    small = [SmallTrace(trace.bodies, trace.spans) for trace in traces if not trace.is_large]
-    with batch_reader.claimed(len(small) >= MIN_TRACES_APART) as claimed:
-        readings = batch_reader.read(small) if claimed else iter(())
-        try:
-            for trace in traces:
-                yield trace, None if trace.is_large else next(readings, None)
-        finally:
-            if isinstance(readings, Generator):
-                readings.close()
+def _read_traces(chunks: Iterator[Sequence[DueTrace]]) -> Iterator[tuple[DueTrace, Reading]]:
+    """Yield the traces, each as another process has read it; None where it is to be read here: a large one, or one of
+    few."""
+    first = next(chunks, ())
+    with batch_reader.claimed(sum(not trace.is_large for trace in first) >= MIN_TRACES_APART) as claimed:
+        if claimed:
+            yield from batch_reader.read(chain([first], chunks))
+        else:
+            for traces in chain([first], chunks):
+                yield from ((trace, None) for trace in traces)
 
 
 class _Group:
-    """Projections that are stored together: none of them reports a call or a turn that another one does."""
+    """Projections that are stored together, while those of the next group are made: none in either reports a call or a
+    turn that another one does."""
 
     def __init__(self) -> None:
-        self._clear()
-
-    def _clear(self) -> None:
         self._projections: list[_TraceProjection] = []
+        self._stored: tuple[list[_TraceProjection], Future[None]] | None = None
         self._reports: set[str] = set()
+        self._stored_reports: set[str] = set()
         self._steps = 0
 
     def meets(self, links: ConversationLinks) -> bool:
-        return not self._reports.isdisjoint(links.reports)
+        return not (self._reports.isdisjoint(links.reports) and self._stored_reports.isdisjoint(links.reports))
 
     def add(self, projection: _TraceProjection) -> None:
-        """Add a projection, after those before are stored where the job would become too large."""
+        """Add a projection, after those before are on their way where the job would become too large."""
         if self._projections and self._steps + projection.step_count > MAX_STEPS_PER_WRITE:
-            self.store()
+            self._begin_storing()
         self._projections.append(projection)
         self._reports |= projection.links.reports
         self._steps += projection.step_count
 
     def store(self) -> None:
-        if self._projections:
-            projections = self._projections
-            self._clear()
-            _store_together(projections)
+        """Store all projections, and wait until they are."""
+        self._begin_storing()
+        self._finish_storing()
+
+    def _begin_storing(self) -> None:
+        self._finish_storing()
+        projections, self._projections = self._projections, []
+        self._stored_reports, self._reports, self._steps = self._reports, set(), 0
+        if projections:
+            self._stored = projections, writer.submit(lambda: _store(projections))
+
+    def _finish_storing(self) -> None:
+        stored, self._stored, self._stored_reports = self._stored, None, set()
+        if stored is not None:
+            _wait_for(*stored)
 
 
-def _project_small(trace: DueTrace, reading: ReadTrace | Exception | None, group: _Group) -> None:
+def _project_small(trace: DueTrace, reading: Reading, group: _Group) -> None:
     ingest_load.wait_while_busy(MAX_BUSY_WAIT_S if reading is None else MAX_BUSY_WAIT_READ_S)
     projection = _try_projecting(trace, reading)
     if projection is not None and group.meets(projection.links):
@@ -146,7 +159,7 @@ def _project_small(trace: DueTrace, reading: ReadTrace | Exception | None, group
         group.add(projection)
 
 
-def _try_projecting(trace: DueTrace, reading: ReadTrace | Exception | None = None) -> _TraceProjection | None:
+def _try_projecting(trace: DueTrace, reading: Reading = None) -> _TraceProjection | None:
     """The projection of a trace; None where that fails, which is logged."""
     try:
         if isinstance(reading, Exception):
@@ -236,8 +249,13 @@ def _store_turns(trace: DueTrace, batch: Sequence[PreparedTurn], totals: Mapping
 
 def _store_together(projections: Sequence[_TraceProjection]) -> None:
     """Store projections in one transaction; where that fails, one by one."""
+    _wait_for(projections, writer.submit(lambda: _store(projections)))
+
+
+def _wait_for(projections: Sequence[_TraceProjection], stored: Future[None]) -> None:
+    """Wait until projections are stored; where that fails, store them one by one."""
     try:
-        writer.write(lambda: _store(projections))
+        stored.result()
     except TRANSIENT_ERRORS:
         raise
     except Exception as error:  # noqa: BLE001 - whichever trace raised it raises it again alone, where it is logged

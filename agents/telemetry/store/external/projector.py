@@ -10,16 +10,16 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from django.db import close_old_connections, connection
 
 from agents.base.store import failures
 from agents.base.store.claims import WAIT_S, ClaimKind, Claims
 from agents.telemetry.store.external import due_traces, projection, reader_process
-from agents.telemetry.store.external.due_traces import MAX_TRACES_ALONE, Sender
+from agents.telemetry.store.external.batch_reader import batch_reader
+from agents.telemetry.store.external.due_traces import Sender
 from agents.telemetry.store.external.projection import TRANSIENT_ERRORS
-from agents.telemetry.store.external.reader_process import batch_reader
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +29,8 @@ SHARED_S = 0.25
 """The same while a sender is claimed, here or by another process: its reports come to all of them."""
 HOLD_S = 5.0
 """How long a process keeps several senders, before it lets others have some."""
+PASS_S = 1.0
+"""How long a pass goes on with more traces of a sender that is the only one."""
 RETRY_AFTER_S = 5.0
 """How long a trace rests after the database failed with it, so that it holds up no other."""
 BACKOFF_FACTOR = 3.0
@@ -81,7 +83,7 @@ class Projector:
         try:
             while traces := self._next_traces(seen):
                 seen.update(traces)
-                projection.project(traces)
+                projection.project([traces])
         finally:
             self._senders.close()
             batch_reader.stop()
@@ -112,9 +114,7 @@ class Projector:
         """Run passes until no trace waits."""
         self._senders.are_elsewhere = False
         while not self._stop.is_set():
-            now = time.monotonic()
-            resting = {trace for trace, until in self._resting_until.items() if until > now}
-            ready = self._select_batch(self._next_traces(resting))
+            ready = self._select_batch(self._next_traces(self._resting(time.monotonic())))
             if not ready:
                 return
             self._project(ready)
@@ -122,14 +122,13 @@ class Projector:
     def _next_traces(self, resting: set[int]) -> list[int]:
         """The traces of the next sender: senders take turns, so that none waits for all that another has sent."""
         senders = due_traces.senders()
-        at_most = MAX_TRACES_ALONE if len(senders) == 1 and reader_process.has_cores() else 0
         start = senders.index(self._last_sender) + 1 if self._last_sender in senders else 0
         if self._senders.should_pass_on(senders):
             return []
         for sender in (*senders[start:], *senders[:start]):
             if not self._senders.claim(sender):
                 continue
-            ready = due_traces.pass_of(sender, resting, large=self._large, at_most=at_most)
+            ready = due_traces.pass_of(sender, resting, large=self._large)
             if ready:
                 self._last_sender = sender
                 return ready
@@ -143,10 +142,11 @@ class Projector:
             return ready[:1]
         return [trace for trace in ready if trace not in self._failing]
 
-    def _project(self, traces: list[int]) -> None:
+    def _project(self, first: list[int]) -> None:
         started = time.monotonic()
+        traces = list(first)
         try:
-            projection.project(traces)
+            projection.project(self._chunks(traces))
         except TRANSIENT_ERRORS:
             self._postpone(traces, started)
             raise
@@ -156,6 +156,24 @@ class Projector:
         self._resting_until.update((trace, until) for trace in traces)
         if len(self._resting_until) > 10_000:
             self._resting_until = {key: at for key, at in self._resting_until.items() if at > started}
+
+    def _chunks(self, traces: list[int]) -> Iterator[Sequence[int]]:
+        """These traces, and those that follow of the same sender for `PASS_S`, while it is the only one: they are added
+        to the list."""
+        until = time.monotonic() + PASS_S
+        chunk: Sequence[int] = traces[:]
+        while chunk:
+            yield chunk
+            if self._large or self._failing or self._stop.is_set() or time.monotonic() > until:
+                return
+            if due_traces.senders() != [self._last_sender]:
+                return
+            resting = self._resting(time.monotonic()) | set(traces)
+            chunk = due_traces.pass_of(self._last_sender, resting)
+            traces.extend(chunk)
+
+    def _resting(self, now: float) -> set[int]:
+        return {trace for trace, until in self._resting_until.items() if until > now}
 
     def _postpone(self, traces: list[int], started: float) -> None:
         """Let traces rest after the database failed: because of itself, or because of one of them."""
@@ -229,9 +247,14 @@ def project_at_once(sender: Sender, traces: Sequence[int]) -> None:
             while due and not claims.take([key]):
                 time.sleep(WAIT_S)
                 due &= due_traces.still_due(due)
-            projection.project([trace for trace in part if trace in due])
+            projection.project(_chunks([trace for trace in part if trace in due]))
         finally:
             claims.close()
+
+
+def _chunks(traces: Sequence[int]) -> Iterator[Sequence[int]]:
+    size = due_traces.MAX_TRACES_PER_PASS
+    return (traces[start : start + size] for start in range(0, len(traces), size))
 
 
 class Projectors:

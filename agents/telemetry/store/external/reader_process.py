@@ -1,17 +1,14 @@
-"""The processes that read traces, seen from this server: one for each large trace
-(`agents.telemetry.reading.trace_worker`), one for many small ones (`agents.telemetry.reading.batch_worker`)."""
+"""The processes that read traces, seen from this server, and the one that reads a large trace
+(`agents.telemetry.reading.trace_worker`)."""
 
 from __future__ import annotations
 
 import fcntl
-import logging
-import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -21,22 +18,15 @@ from agents.telemetry.reading.trace_worker import slice_count
 from agents.telemetry.reading.worker_frames import (
     END,
     ReadFailure,
-    ReadTrace,
-    SmallTrace,
     TraceSummary,
     TurnHead,
-    batch_frame,
     decode_answer,
     frame,
 )
 
-log = logging.getLogger(__name__)
-
 _ROOT = Path(__file__).resolve().parents[4]
 PIPE_BYTES = 2**20
 """Room for answers, so that a process reads on while the server stores those before."""
-IDLE_S = 30.0
-"""How long the process for small traces is kept without any."""
 _running: set[ReaderProcess] = set()
 
 
@@ -76,6 +66,7 @@ class ReaderProcess:
         assert self._process.stdout is not None
         self._stdin: IO[bytes] = self._process.stdin
         self._stdout: IO[bytes] = self._process.stdout
+        self._sender = ThreadPoolExecutor(1, "trace sender")
         self._stopped = False
         _running.add(self)
         if hasattr(fcntl, "F_SETPIPE_SZ"):
@@ -91,6 +82,7 @@ class ReaderProcess:
         self._process.kill()
         self._process.wait()
         _running.discard(self)
+        self._sender.shutdown()
         for pipe in (self._stdin, self._stdout):
             with suppress(BrokenPipeError):
                 pipe.close()
@@ -102,6 +94,16 @@ class ReaderProcess:
         except BrokenPipeError:
             self.answer()  # it may have sent the reason
             raise self._end() from None
+
+    def send_later(self, data: bytes) -> None:
+        """Send from a thread of its own, so that the caller can take answers, which the process may have to get rid of
+        before it reads on."""
+        self._sender.submit(self._write, data)
+
+    def _write(self, data: bytes) -> None:
+        with suppress(OSError, ValueError):  # it has ended, which whoever waits for its answers sees
+            self._stdin.write(data)
+            self._stdin.flush()
 
     def answer(self) -> Any:
         """Wait for the next answer."""
@@ -121,9 +123,6 @@ class ReaderProcess:
         if self._stopped or code == -signal.SIGTERM:  # which ends all processes of a service at once
             return ReaderStopped()
         return ReaderEnded(f"the process that read it ended with {code}")
-
-
-# --------------------------------------------------------------------------------------------- large traces
 
 
 class LargeTraceReader:
@@ -173,78 +172,3 @@ def start_reader() -> Iterator[LargeTraceReader]:
         yield LargeTraceReader(process)
     finally:
         process.close()
-
-
-# --------------------------------------------------------------------------------------------- small traces
-
-
-class BatchReader:
-    """Reads small traces in a process that starts with the first of them, and ends after `IDLE_S` without any. One
-    thread at a time may use it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._process: ReaderProcess | None = None
-        self._used_at = 0.0
-
-    @contextmanager
-    def claimed(self, wanted: bool = True) -> Iterator[bool]:
-        """Claim the reader for as long as the block lasts, if it is wanted; the value is false where another thread has
-        it, or where there is no second core for its process."""
-        claimed = wanted and has_cores() and self._lock.acquire(blocking=False)
-        try:
-            yield claimed
-        finally:
-            if claimed:
-                self._used_at = time.monotonic()
-                self._lock.release()
-
-    def read(self, traces: Sequence[SmallTrace]) -> Iterator[ReadTrace | Exception]:
-        """Yield each of these traces, at least one, as it was read, in order, or why it could not be; fewer where the
-        process ends before. Raises ReaderStopped."""
-        unread = len(traces)
-        try:
-            self._process = self._process or ReaderProcess("agents.telemetry.reading.batch_worker")
-            self._process.send(batch_frame(list(traces)))
-            while unread:
-                answer = self._next()
-                unread -= 1
-                yield answer
-        except (OSError, ReaderEnded) as error:
-            log.warning("traces are read without a process of their own: %s", error)
-        finally:
-            if unread:  # its answers are of no use any more
-                self.stop()
-
-    def _next(self) -> ReadTrace | Exception:
-        assert self._process is not None
-        try:
-            read: ReadTrace = self._process.answer()
-            return read
-        except ReaderEnded:
-            raise
-        except UnreadableTrace as error:
-            return error
-
-    def rest(self) -> None:
-        """End the process where it has had nothing to do for long."""
-        if self._process is None or time.monotonic() - self._used_at < IDLE_S:
-            return
-        with self.claimed() as claimed:
-            if claimed:
-                self.stop()
-
-    def stop(self) -> None:
-        """End the process."""
-        if self._process is not None:
-            self._process.close()
-            self._process = None
-
-
-def has_cores() -> bool:
-    """Whether this process may use more than one core."""
-    return len(os.sched_getaffinity(0)) > 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) > 1
-
-
-batch_reader = BatchReader()
-"""The reader of this process."""
