@@ -45,11 +45,12 @@ def join_same_calls(traces: Iterable[TraceTree]) -> None:
 
 def report_marks(tree: TraceTree) -> set[str]:
     """Return what other traces say of the same calls: the ids of their answers; of those calls that a client may report
-    without an id in common, their tokens and about when they ended."""
+    without an id in common, their tokens and about when they ended. A session file needs none of these: it has the
+    words of its calls, and the calls of two of its turns may well spend the same."""
     nodes = [node for root in tree.roots for node in root.walk() if node.kind == kinds.LLM]
     marks = {node.facts.answer_id for node in nodes if node.facts.answer_id}
     for node in nodes:
-        if _is_client(node) or not node.facts.answer_id:
+        if node.span.format == "otlp" and (_is_client(node) or not node.facts.answer_id):
             marks.update(_tokens_and_times(node))
     return marks
 

@@ -14,6 +14,7 @@ from agents.base.store import keys
 from agents.record.models.agents import Session
 from agents.record.models.turns import Turn
 from agents.record.store.deletion import delete_turns
+from agents.telemetry.reading.conversation_links import links_of
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.projector import projector
@@ -98,3 +99,16 @@ def test_a_live_report_and_a_file_that_are_read_in_one_pass(me: Actor) -> None:
         "Done. The tool answered.",
         "Hello from the fake model.",
     ]
+
+
+def test_turns_of_a_file_whose_calls_spend_the_same_are_read_by_themselves(me: Actor) -> None:
+    """Together they would be read again with each turn that follows: a long session would take hours."""
+    by_trace: dict[str, list[Span]] = {}
+    for one in captures.session_spans("claude_code"):
+        attributes = {**one.attributes, "usage": {"input_tokens": 7, "output_tokens": 5}}
+        times = {"start_ns": START, "end_ns": START + SECOND} if "usage" in one.attributes else {}
+        by_trace.setdefault(one.trace, []).append(replace(one, attributes=attributes, **times))
+    first, second = (links_of(spans).reports for spans in by_trace.values())
+    assert first
+    assert second
+    assert first.isdisjoint(second)
