@@ -10,6 +10,7 @@ from django.db.models import Q
 from agents.base import ids
 from agents.base.models.terms import TermKind
 from agents.base.store import terms
+from agents.base.store.sql import Select
 from agents.base.timestamps import to_datetime, to_us
 from agents.base.tokenizer import index_text
 from agents.feedback.models import Feedback, Rating
@@ -52,8 +53,13 @@ def _columns(judged: JudgedTurn, entry: ReportedFeedback) -> dict[str, Any]:
     }
 
 
+_ANY = Select(Feedback, "id", "turn_id = %s LIMIT 1")
+
+
 def of_turn(turn: int) -> list[ReportedFeedback]:
     """All feedback of a turn and its steps, oldest first, with public ids."""
+    if _ANY.first(turn) is None:  # as of most turns: what follows costs fifty times that
+        return []
     return [
         ReportedFeedback(
             id=ids.public(ids.Kind.FEEDBACK, row.pk),

@@ -9,17 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import NamedTuple
-
-import msgspec
 
 from agents.base import ids
 from agents.base.access import Actor
-from agents.base.models.scoped import ScopedQuerySet
 from agents.base.store.writer import writer
-from agents.record.models.turns import Step, StepDetail, Turn, TurnBody
-from agents.record.store.feedback_hooks import hooks
+from agents.record.models.turns import Turn
 from agents.telemetry.models.traces import Trace
 from agents.telemetry.reading.chunked_files import FileChunk
 from agents.telemetry.reading.import_overrides import with_overrides
@@ -27,6 +22,7 @@ from agents.telemetry.reading.spans import Span
 from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.owners import Owner, external_id, owner_of
 from agents.telemetry.store.external.projector import project_at_once
+from agents.telemetry.store.turn_digests import digests_of_trace, turns_of_trace
 
 MAX_LISTED = 100
 """Skipped lines, and sessions, that a result lists one by one."""
@@ -107,7 +103,7 @@ class Importer:
         traces = {external_id(span.trace) for span in spans} - self._traces_before.keys()
         self._traces_before |= dict.fromkeys(traces, _NO_TRACE)
         self._traces_before |= {
-            trace.name: _TraceBefore(trace.arrived, self._turn_digests(trace.name), trace.is_due)
+            trace.name: _TraceBefore(trace.arrived, digests_of_trace(self._owner, trace.name), trace.is_due)
             for trace in self._stored_traces(traces)
         }
         inbox.accept(self._actor, with_overrides(spans, **self._names))
@@ -143,18 +139,16 @@ class Importer:
             stored += [_StoredTrace(*row) for row in rows.values_list("pk", "foreign_id", "arrived", "projected")]
         return stored
 
-    def _turn_digests(self, trace: str) -> dict[str, bytes]:
-        """A hash of each stored turn of a trace, by external id."""
-        rows = _turns_of_trace(self._owner, trace).values_list("pk", "foreign_id")
-        return {turn_id: _digest(key) for key, turn_id in rows}
-
     def _count_turns(self, trace: _StoredTrace, before: _TraceBefore) -> None:
         """Count the turns of a trace as new, known or changed. An import that broke off may have left the trace due;
         it does not matter which process has projected it since."""
         if trace.arrived == before.arrived and not before.due:
             self.report.known += len(before.turns)
             return
-        for name, digest in self._turn_digests(trace.name).items():
+        if not before.turns:
+            self.report.new += len(turns_of_trace(self._owner, trace.name))
+            return
+        for name, digest in digests_of_trace(self._owner, trace.name).items():
             if name not in before.turns:
                 self.report.new += 1
             elif before.turns[name] == digest:
@@ -166,9 +160,10 @@ class Importer:
         for name in names:
             if len(self.report.sessions) >= MAX_LISTED:
                 return
-            for key in _turns_of_trace(self._owner, name).values_list("session_id", flat=True):
-                if key not in self.report.sessions:
-                    self.report.sessions.append(key)
+            keys = turns_of_trace(self._owner, name).values()
+            for session in Turn.objects.unscoped("import").filter(pk__in=keys).values_list("session_id", flat=True):
+                if session not in self.report.sessions:
+                    self.report.sessions.append(session)
 
 
 def _exported_turn(trace: str) -> int | None:
@@ -178,32 +173,6 @@ def _exported_turn(trace: str) -> int | None:
     return ids.parse(ids.Kind.TURN, f"{trace[:8]}-{trace[8:12]}-{trace[12:16]}-{trace[16:20]}-{trace[20:]}")
 
 
-def _turns_of_trace(owner: Owner, name: str) -> ScopedQuerySet:
-    """The turns of a trace: they have its id, or its id with a colon and a span."""
-    rows = Turn.objects.unscoped("import").filter(**owner.where())
-    return rows.filter(foreign_id__gte=name, foreign_id__lt=f"{name};")
-
-
 def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
     for start in range(0, len(names), CHUNK_SIZE):
         yield names[start : start + CHUNK_SIZE]
-
-
-_TURN_COLUMNS = [
-    field.attname for field in Turn._meta.concrete_fields if field.attname not in ("number", "parent_id", "lease_owner")
-]
-
-
-def _digest(turn: int) -> bytes:
-    """A hash of all stored columns of a turn and its steps, and of its feedback."""
-    digest = blake2b(digest_size=16)
-    for rows in (
-        Turn.objects.unscoped("import").filter(pk=turn).values_list(*_TURN_COLUMNS),
-        TurnBody.objects.unscoped("import").filter(pk=turn).values_list(),
-        Step.objects.unscoped("import").filter(turn_id=turn).order_by("number").values_list(),
-        map(msgspec.structs.astuple, hooks.of_turn(turn)),
-        StepDetail.objects.filter(step__turn_id=turn).order_by("step_id").values_list(),
-    ):
-        for row in rows:
-            digest.update(repr([bytes(value) if isinstance(value, memoryview) else value for value in row]).encode())
-    return digest.digest()
