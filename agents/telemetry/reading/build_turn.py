@@ -90,6 +90,8 @@ def turn_of(group: TurnGroup, session: str, key: str) -> ExternalTurn:
 
 
 def _answer(turn_nodes: TurnNodes, outcome: TurnOutcome) -> CompletionMessage | None:
+    if outcome.status == "awaiting_input":  # what the graph's state ends with was not said to anybody
+        return CompletionMessage.model_construct(content=outcome.question) if outcome.question else None
     return None if outcome.status == "failed" else output_of(turn_nodes.group.top, turn_nodes.models, turn_nodes.tools)
 
 

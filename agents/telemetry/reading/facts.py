@@ -73,7 +73,8 @@ class SpanFacts(msgspec.Struct):
     sender gave instead of them, as text or JSON. ``tools`` are definitions as they came, ``documents`` a retrieval's
     results. ``answer_id`` is the id that a model's endpoint gave its answer. ``cost_nano`` and ``usage`` are the
     sender's numbers for this span, summed over others or not. ``advice`` tells a reader how to capture missing text.
-    ``reports_failures`` is false where such a span never shows that something below it failed."""
+    ``reports_failures`` is false where such a span never shows that something below it failed. ``question`` is what an
+    interrupt that left the span asks, '' where that is not readable, None where none left it."""
 
     kind: str = ""
     sender_kind: str = ""
@@ -105,6 +106,7 @@ class SpanFacts(msgspec.Struct):
     violation: str = ""
     error: ErrorInfo | None = None
     interrupted: bool = False
+    question: str | None = None
     advice: str = ""
     reports_failures: bool = True
     extra: dict[str, Any] | None = None

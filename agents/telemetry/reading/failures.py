@@ -22,6 +22,8 @@ def failure_of(span: Span, facts: SpanFacts) -> ErrorInfo | None:
     """Return the error of a failed span, None where it did not fail. Texts of libraries can hold a whole traceback: the
     first line is the message; the span still has the rest."""
     reported = facts.error
+    if facts.question is not None:
+        return None
     if reported is None and not span.failed and "error.type" not in span.attributes:
         return None
     exception_event = next((event for event in reversed(span.events) if event.name.endswith("exception")), None)

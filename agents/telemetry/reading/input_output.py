@@ -11,6 +11,7 @@ from agents.telemetry.reading.calls import completion, user_message
 from agents.telemetry.reading.coerce import json_of, sequence, text_or_json
 from agents.telemetry.reading.details import result_text
 from agents.telemetry.reading.facts import HistoryMessage, SpanFacts
+from agents.telemetry.reading.interrupts import answer_in
 from agents.telemetry.reading.message_parts import blocks_text
 from agents.telemetry.reading.messages import HIDDEN, messages_of
 from agents.telemetry.reading.sanitize import clean_json
@@ -64,7 +65,7 @@ def input_of(top: SpanNode | None, models: Sequence[SpanNode]) -> tuple[UserMess
             return messages
     if own:
         return own
-    raw_input = None if top is None else top.facts.input
+    raw_input = None if top is None else answer_in(top.facts.input)
     return (user_message([_as_text(raw_input)]),) if raw_input not in (None, "", HIDDEN) and _as_text(raw_input) else ()
 
 
@@ -84,7 +85,7 @@ def _user_messages_in(value: Any) -> tuple[UserMessage, ...]:
     """Return the user's messages in a function's or a graph's input."""
     if value is None or value == HIDDEN:
         return ()
-    parsed = json_of(value)
+    parsed = json_of(answer_in(value))
     if isinstance(parsed, str):
         return (user_message([parsed]),) if parsed else ()
     messages = messages_of(parsed)

@@ -40,6 +40,7 @@ _ROLES: dict[str, HistoryRole] = {
     "ToolMessage": "tool",
     "ToolMessageChunk": "tool",
 }
+_SPEAKERS = frozenset({"human", "user", "ai", "assistant", "system", "developer", "tool", "function"})
 _WRAPPERS = ("messages", "choices", "generations", "message", "update", "output", "candidates", "content")
 _ITEM_TYPES = frozenset(
     {"function_call", "custom_tool_call", "function_call_output", "custom_tool_call_output", "reasoning"}
@@ -74,11 +75,18 @@ def _collect(value: Any, role: HistoryRole, messages: list[HistoryMessage], dept
     if isinstance(value, str):
         if value:
             messages.append(_text_message(value, role))
+    elif isinstance(value, list) and _is_pair(value):
+        _add_message({"content": value[1]}, role_of(value[0]), messages)
     elif isinstance(value, list):
         for item in value[:MAX_ITEMS]:
             _collect(item, role, messages, depth + 1)
     elif isinstance(value, dict):
         _collect_object(value, role, messages, depth)
+
+
+def _is_pair(value: list[Any]) -> bool:
+    """Whether a list is a message as callers of LangChain may give it: a role and a text."""
+    return len(value) == 2 and isinstance(value[0], str) and value[0] in _SPEAKERS and isinstance(value[1], (str, list))
 
 
 def _text_message(content: str, role: HistoryRole) -> HistoryMessage:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from agents.record.schemas.events import ErrorInfo
 from agents.telemetry.reading import kinds
@@ -16,16 +17,43 @@ from agents.telemetry.reading.tree import SpanNode
 
 @dataclass(frozen=True, slots=True)
 class TurnOutcome:
-    """How a turn ended, or that it still runs."""
+    """How a turn ended, or that it still runs, or waits for the answer to ``question``."""
 
-    status: ExternalStatus
+    status: ExternalStatus | Literal["awaiting_input"]
     error: ErrorInfo | None = None
     ended_us: int | None = None
+    question: str = ""
 
 
 def outcome_of(group: TurnGroup, by_time: Sequence[SpanNode]) -> TurnOutcome:
     """Return the outcome of the turn's own span. Where it has not arrived the turn still runs; bare calls end with the
-    last."""
+    last. A turn that would be over waits if the last that it did was to ask."""
+    outcome = _outcome(group, by_time)
+    questions = [] if outcome.status not in ("completed", "interrupted") else _open_questions(by_time)
+    if not questions:
+        return outcome
+    question = "\n".join(dict.fromkeys(filter(None, questions)))
+    return TurnOutcome("awaiting_input", ended_us=outcome.ended_us, question=question)
+
+
+def _open_questions(nodes: Sequence[SpanNode]) -> list[str]:
+    """Return the questions of interrupts after which nothing began."""
+    asking = [node for node in nodes if node.facts.question is not None]
+    return [node.facts.question or "" for node in asking if not _went_on(node)]
+
+
+def _went_on(node: SpanNode) -> bool:
+    """Whether something beside a node, or beside one above it, began after it had ended: what runs in parallel began
+    before."""
+    ended, inner = node.span.end_ns, node
+    while inner.parent is not None:
+        if any(sibling.span.start_ns >= ended for sibling in inner.parent.children if sibling is not inner):
+            return True
+        inner = inner.parent
+    return False
+
+
+def _outcome(group: TurnGroup, by_time: Sequence[SpanNode]) -> TurnOutcome:
     top = group.top
     if group.orphan_count and (top is None or top.missing_parent):
         return TurnOutcome("in_progress")

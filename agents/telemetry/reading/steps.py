@@ -82,7 +82,7 @@ def _step(node: SpanNode, linked: CallLinks, parent: str, agent: str) -> Externa
     error = failure_of(span, facts)
     is_model = facts.kind == kinds.LLM
     spends = is_model or _embeds(node)
-    detail = detail_of(node, linked.calls.get(node_id(node)), failed=error is not None)
+    detail, status = detail_of(node, linked.calls.get(node_id(node)), failed=error is not None), status_of(node, error)
     started, ended = microseconds(span.start_ns), microseconds(span.end_ns)
     if started is not None and ended is not None and ended < started:
         ended = None
@@ -93,7 +93,7 @@ def _step(node: SpanNode, linked: CallLinks, parent: str, agent: str) -> Externa
         kind=(facts.sender_kind if facts.kind in kinds.STEP_TYPES else facts.kind)[:60],
         name=_name(node)[:MAX_NAME_CHARS],
         detail=detail,
-        status=status_of(node, error),
+        status=status,
         parent=parent,
         started_us=started,
         ended_us=ended,
@@ -104,7 +104,7 @@ def _step(node: SpanNode, linked: CallLinks, parent: str, agent: str) -> Externa
         cost_nano=facts.cost_nano if spends else None,
         error=error,
         agent=agent[:MAX_NAME_CHARS],
-        hidden=error is None and bool(span.end_ns) and is_hidden(facts, detail),
+        hidden=status == "completed" and is_hidden(facts, detail),
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from agents.telemetry.reading import dialects
 from agents.telemetry.reading.dialects import claude_code_logs, codex_logs
 from agents.telemetry.reading.facts import SpanFacts
+from agents.telemetry.reading.interrupts import add_interrupt
 from agents.telemetry.reading.merging import merge
 from agents.telemetry.reading.spans import Span
 
@@ -88,6 +89,7 @@ def _read_facts(spans: dict[str, Span]) -> dict[str, SpanFacts]:
         if not span.is_log:
             facts = dialects.read(span)
             if facts.kind:
+                add_interrupt(facts, span)
                 facts_by_id[span.id] = facts
     if claude_code_logs.applies_to(spans.values()):
         claude_code_logs.add_logs(spans.values(), facts_by_id)

@@ -1,7 +1,7 @@
 """LangChain's own objects inside the reports of other senders.
 
 A tool answers with a message, which alone knows the call; where the tool handles its own failures, only the message's
-``status`` is ``error``. A caller of a graph may give a message as the pair of a role and a text.
+``status`` is ``error``.
 """
 
 from __future__ import annotations
@@ -13,10 +13,7 @@ from agents.telemetry.reading.dialects.source import Values
 from agents.telemetry.reading.facts import SpanFacts
 from agents.telemetry.reading.failures import error_of
 from agents.telemetry.reading.messages import messages_of
-from agents.telemetry.reading.sanitize import MAX_ITEMS
 from agents.telemetry.reading.spans import Span
-
-_SPEAKERS = frozenset({"human", "user", "ai", "assistant", "system", "developer", "tool", "function"})
 
 
 def read_tool_message(facts: SpanFacts, _values: Values, _span: Span) -> None:
@@ -53,26 +50,3 @@ def _has_failed(message: dict[str, Any]) -> bool:
     written."""
     written = (message, message.get("data"), message.get("kwargs"))
     return any(isinstance(fields, dict) and fields.get("status") == "error" for fields in written)
-
-
-def with_messages(value: Any) -> Any:
-    """Return a graph's input, with messages for the pairs in it."""
-    parsed = mapping(value)
-    messages = parsed.get("messages")
-    if not isinstance(messages, list) or not any(map(_is_pair, messages[:MAX_ITEMS])):
-        return value
-    return {**parsed, "messages": [_message(message) for message in messages[:MAX_ITEMS]]}
-
-
-def _is_pair(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) == 2
-        and isinstance(value[0], str)
-        and value[0] in _SPEAKERS
-        and isinstance(value[1], (str, list))
-    )
-
-
-def _message(value: Any) -> Any:
-    return {"role": value[0], "content": value[1]} if _is_pair(value) else value

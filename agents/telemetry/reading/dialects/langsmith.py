@@ -14,7 +14,7 @@ from typing import Any
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.coerce import json_of, mapping, text
 from agents.telemetry.reading.dialects import source
-from agents.telemetry.reading.dialects.langchain import read_tool_message, with_messages
+from agents.telemetry.reading.dialects.langchain import read_tool_message
 from agents.telemetry.reading.dialects.langfuse import documents_of, query_of
 from agents.telemetry.reading.dialects.reader import EVERY, But, Dialect
 from agents.telemetry.reading.dialects.source import Values
@@ -39,10 +39,19 @@ _NO_PROJECT = frozenset({"", "default"})
 
 def _program(values: Values, span: Span) -> str:
     """Return the name of a graph that is no part of another, else that of its project."""
+    return _graph_or_project(span, text(values.get("run_type")), text(values.get("session_name")))
+
+
+def _program_of_span(values: Values, span: Span) -> str:
+    return _graph_or_project(
+        span, text(values.get("langsmith.span.kind")), text(values.get("langsmith.trace.session_name"))
+    )
+
+
+def _graph_or_project(span: Span, kind: str, project: str) -> str:
     if span.parent:
         return ""
-    graph = span.name if values.get("run_type") == "chain" else ""
-    project = text(values.get("session_name"))
+    graph = span.name if kind == "chain" else ""
     return graph if graph not in _GENERIC or project in _NO_PROJECT else project
 
 
@@ -90,7 +99,7 @@ RUNS = Dialect(
             "documents": source.converted(documents_of, "outputs"),
         },
         But(kinds.LLM, kinds.TOOL, kinds.RETRIEVER): {
-            "input": source.converted(with_messages, "inputs"),
+            "input": "inputs",
             "output": source.converted(lambda value: value or None, "outputs"),
         },
     },
@@ -100,7 +109,7 @@ RUNS = Dialect(
 DIALECT = Dialect(
     sender_kind="langsmith.span.kind",
     facts={
-        EVERY: {"agent": "langsmith.metadata.lc_agent_name"},
+        EVERY: {"agent": "langsmith.metadata.lc_agent_name", "program": _program_of_span},
         kinds.LLM: {"input_messages": "gen_ai.prompt", "output_messages": "gen_ai.completion"},
         kinds.TOOL: {
             "tool": ("langsmith.trace.name", "gen_ai.tool.name", source.span_name),
@@ -108,7 +117,7 @@ DIALECT = Dialect(
             "result": source.converted(_result, "gen_ai.completion"),
         },
         But(kinds.LLM, kinds.TOOL): {
-            "input": source.converted(with_messages, "gen_ai.prompt"),
+            "input": "gen_ai.prompt",
             "output": "gen_ai.completion",
         },
     },

@@ -19,7 +19,7 @@ from agents.record.store.feedback_hooks import JudgedTurn, hooks
 from agents.record.store.totals import SHARE_COLUMNS, SessionTotals, TurnTotals
 from agents.record.store.write_steps import StepPlan
 from agents.telemetry.reading.prepared_turns import PreparedTurn
-from agents.telemetry.store.external import step_drafts, turn_drafts, turn_order
+from agents.telemetry.store.external import step_drafts, turn_drafts, turn_order, waits
 from agents.telemetry.store.external.find_or_create import AgentKeys, SessionDraft, SessionDrafts
 from agents.telemetry.store.external.owners import Owner, external_id, session_mark
 from agents.telemetry.store.external.step_drafts import PlannedSteps
@@ -173,7 +173,7 @@ def _index(drafts: Sequence[_TurnWrite]) -> None:
 
 
 def _renumber_sessions(drafts: Sequence[_TurnWrite], sessions: SessionDrafts) -> None:
-    """Renumber the sessions that turns joined, and update those that turns left."""
+    """Renumber the sessions that turns joined, in which others may have waited, and update those that turns left."""
     for draft in drafts:
         changes.note(ChangeKind.TURN, draft.key)
     left = {draft.stored.session for draft in drafts if draft.stored and draft.stored.session != draft.session.key}
@@ -181,3 +181,6 @@ def _renumber_sessions(drafts: Sequence[_TurnWrite], sessions: SessionDrafts) ->
         turn_order.update_left_session(session_key)
     for session in sessions.all():
         turn_order.renumber(session)
+    waiting = {draft.session.key for draft in drafts if draft.turn.status == "awaiting_input"}
+    grown = {session.key for session in sessions.all() if session.joined and not session.created_from}
+    waits.end_waits(sorted(waiting | grown))
