@@ -193,7 +193,7 @@ def remove_agent(key: int) -> None:
 
 def _finish_agent(agent: int) -> None:
     """Delete the sessions of an agent, and those that were made meanwhile, then the agent."""
-    while not writer.write(partial(_delete_agent, agent)):
+    while not writer.write(partial(delete_agent, agent)):
         remove_sessions(_sessions_of(agent))
 
 
@@ -215,8 +215,8 @@ def _unmark_agent(key: int) -> None:
     changes.note(ChangeKind.AGENT, key)
 
 
-def _delete_agent(key: int) -> bool:
-    """Delete an agent if it has no sessions; returns whether it was deleted."""
+def delete_agent(key: int) -> bool:
+    """Delete an agent if it has no sessions, within the caller's transaction; returns whether it was deleted."""
     if Session.objects.unscoped("all of a removed agent").filter(agent_id=key).exists():
         return False
     rows = Agent.objects.unscoped("checked by the caller").filter(pk=key)

@@ -53,6 +53,10 @@ class AgentKeys:
             self._keys[name] = int(row[0]) if row else _new_agent(self._owner, name, turn)
         return self._keys[name]
 
+    def used(self) -> set[int]:
+        """The keys of all that this pass has asked for."""
+        return set(self._keys.values())
+
     def of_turn(self, turn: PreparedTurn) -> int:
         """The key of the agent that was asked."""
         return self.find_or_create(turn.agent or UNKNOWN_MODEL, turn)

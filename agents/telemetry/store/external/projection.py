@@ -14,6 +14,7 @@ from django.db.utils import IntegrityError, InterfaceError, OperationalError
 from agents.base.store.sql import Select, SelectAmong
 from agents.base.store.writer import writer
 from agents.record.models.turns import Turn
+from agents.record.store import provisional_agents
 from agents.record.store.deletion import delete_turns
 from agents.record.store.totals import TurnTotals
 from agents.telemetry.models.traces import Trace
@@ -40,7 +41,9 @@ from agents.telemetry.store.external.trace_updates import trace_updates
 log = logging.getLogger(__name__)
 
 _TURNS_OF_TRACE = Select(
-    Turn, "id session_id foreign_id", "owner_id = %s AND scope_id = %s AND foreign_id >= %s AND foreign_id < %s"
+    Turn,
+    "id session_id agent_id foreign_id",
+    "owner_id = %s AND scope_id = %s AND foreign_id >= %s AND foreign_id < %s",
 )
 _TRACES = SelectAmong(Trace, "id", "id")
 _TRACE_EXISTS = Select(Trace, "id", "id = %s")
@@ -322,12 +325,15 @@ def _delete_stale_turns(projection: _TraceProjection, stored_keys: set[int]) -> 
         # the turns of a trace have its id, or its id with a colon and the id of a span
         rows = _TURNS_OF_TRACE.all(owner.user, owner.scope, trace_id, f"{trace_id};")
         stale = {
-            key: session for key, session, turn_id in rows if key not in stored_keys and _belongs_to(turn_id, trace_id)
+            key: (session, agent)
+            for key, session, agent, turn_id in rows
+            if key not in stored_keys and _belongs_to(turn_id, trace_id)
         }
         if stale:
             delete_turns(list(stale), for_good=False)
-            for session in set(stale.values()):
+            for session in {session for session, _ in stale.values()}:
                 turn_order.update_left_session(session)
+            provisional_agents.delete_unused({agent for _, agent in stale.values() if agent is not None})
 
 
 def _belongs_to(turn_id: str, trace_id: str) -> bool:

@@ -11,10 +11,10 @@ from agents.base import ids
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.claims import ClaimKind, lock_to_the_end
-from agents.base.store.sql import Insert, SelectAmong
+from agents.base.store.sql import Insert, SelectAmong, execute_many
 from agents.record.models.turns import Step, Turn, TurnBody
 from agents.record.schemas.turn_body import BODY_COLUMNS
-from agents.record.store import search, tags, turn_rows, write_steps
+from agents.record.store import provisional_agents, search, tags, turn_rows, write_steps
 from agents.record.store.feedback_hooks import JudgedTurn, hooks
 from agents.record.store.totals import SHARE_COLUMNS, SessionTotals, TurnTotals
 from agents.record.store.write_steps import StepPlan
@@ -28,10 +28,15 @@ _PUT = Insert(Turn, turn_rows.COLUMNS, replace="id", keep="parent_id")
 _PUT_BODY = Insert(TurnBody, BODY_COLUMNS, replace="turn_id")
 _STORED = SelectAmong(
     Turn,
-    f"foreign_id id session_id number started_at {SHARE_COLUMNS}",
+    f"foreign_id id session_id agent_id number started_at {SHARE_COLUMNS}",
     "foreign_id",
     "owner_id = %s AND scope_id = %s",
 )
+_MOVE_SESSION = (
+    "UPDATE agents_session SET agent_id = %s WHERE id = %s AND agent_id = %s AND NOT EXISTS "
+    "(SELECT 1 FROM agents_turn WHERE agents_turn.session_id = agents_session.id AND agents_turn.agent_id = %s)"
+)
+"""Gives a session to the agent that its turn has moved to, if it has no turn of the other."""
 _STEPS = SelectAmong(Step, "foreign_id id", "foreign_id", "turn_id = %s")
 
 
@@ -41,6 +46,7 @@ class _StoredTurn:
 
     key: int
     session: int
+    agent: int | None
     number: int
     started_us: int
     totals: SessionTotals
@@ -85,6 +91,7 @@ def write(
     write_steps.replace([draft.steps.plan for draft in drafts])
     _index(drafts)
     _renumber_sessions(drafts, sessions)
+    _leave_agents(drafts, agents)
     _put_feedback(owner, drafts)
     return [draft.key for draft in drafts]
 
@@ -109,8 +116,8 @@ def key_of(owner: Owner, name: str) -> int | None:
 def _stored(owner: Owner, names: Sequence[str]) -> dict[str, _StoredTurn]:
     rows = _STORED.all(names, owner.user, owner.scope)
     return {
-        name: _StoredTurn(key, session, number, started, SessionTotals(0, *share))
-        for name, key, session, number, started, *share in rows
+        name: _StoredTurn(key, session, agent, number, started, SessionTotals(0, *share))
+        for name, key, session, agent, number, started, *share in rows
     }
 
 
@@ -170,6 +177,18 @@ def _index(drafts: Sequence[_TurnWrite]) -> None:
             tags.reindex_turn(draft.key, draft.turn.metadata)
         if draft.turn.tags:
             tags.add(draft.turn.tags, turns=[draft.key])
+
+
+def _leave_agents(drafts: Sequence[_TurnWrite], agents: AgentKeys) -> None:
+    """Delete the agents that turns have left, if they were no more than names of these."""
+    moved = [
+        (draft.agent, draft.session.key, draft.stored.agent)
+        for draft in drafts
+        if draft.stored and draft.stored.agent not in (None, draft.agent)
+    ]
+    if moved:
+        execute_many(_MOVE_SESSION, ((agent, session, left, left) for agent, session, left in moved))
+        provisional_agents.delete_unused({left for *_, left in moved if left is not None} - agents.used())
 
 
 def _renumber_sessions(drafts: Sequence[_TurnWrite], sessions: SessionDrafts) -> None:
