@@ -22,6 +22,7 @@ _LANGFUSE: list[Route] = [
     ("scores", scores.LangfuseScores),
     ("ingestion", scores.LangfuseIngestion),
 ]
+_REPEATED: list[Route] = [(signal, otlp.RepeatedPathView) for signal in ("traces", "logs", "metrics")]
 API = Routes(
     rest=[
         ("telemetry/spans", spans.SpanQuery),
@@ -31,7 +32,10 @@ API = Routes(
         ("traces/ingest", reports.AgentsSdkTraces),
         *imports.ROUTES,
     ],
-    elsewhere=[("langsmith/", _LANGSMITH), ("api/public/", _LANGFUSE)],
+    elsewhere=[
+        *(("langsmith/", _LANGSMITH), ("api/public/", _LANGFUSE)),
+        *(("v1/v1/", _REPEATED), ("v1/traces/v1/", _REPEATED)),
+    ],
 )
 PAGES: list[URLPattern] = [
     path("turns/<str:turn_id>/spans.jsonl", external_spans.turn_spans, name="turn-spans"),

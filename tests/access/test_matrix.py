@@ -37,6 +37,7 @@ from agents.safety.api import ShieldDetailView
 from agents.server.api.agents import SharedAgentDetail
 from agents.server.api.urls import routes
 from agents.telemetry.api.imports import ImportList
+from agents.telemetry.api.otlp import RepeatedPathView
 from agents.telemetry.api.reports import (
     AgentsSdkTraces,
     LangSmithBatch,
@@ -196,6 +197,7 @@ DONE: dict[tuple[str, type[ApiView]], int] = {
     ("post", UploadComplete): 400,
     ("post", ImportList): 415,
     ("post", AgentsSdkTraces): 204,
+    ("post", RepeatedPathView): 404,
     ("post", LangSmithBatch): 202,
     ("post", LangfuseIngestion): 207,
     ("post", LangSmithMultipart): 415,

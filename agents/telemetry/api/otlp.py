@@ -19,7 +19,7 @@ from agents.base.access import Actor
 from agents.base.api.authentication import actor_of_sender
 from agents.base.api.negotiation import for_caller, json_response
 from agents.base.api.views import ApiView
-from agents.base.errors import AgentsError, InvalidRequest, TooLarge, UnsupportedMedia
+from agents.base.errors import AgentsError, InvalidRequest, NotFound, TooLarge, UnsupportedMedia
 from agents.telemetry.api import request_bodies
 from agents.telemetry.reading import otlp, otlp_responses
 from agents.telemetry.reading.decoding import Decoded
@@ -28,6 +28,8 @@ from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.backlog import backlog
 from agents.telemetry.store.external.backpressure import ingest_load
 from agents.telemetry.store.external.projector import projector
+from agents.telemetry.store.external.refused_reports import refusals
+from agents.uikit.links import base_url
 
 SpanReader = Callable[[Any], Decoded]
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
@@ -50,6 +52,17 @@ class ReportView(ApiView):
         super().initial(request, *args, **kwargs)
         if (request.method or "").lower() in self.actions and request.method != "GET":
             backlog.check(self.actor)  # before the body is read
+
+    def handle_exception(self, exc: Exception) -> Any:
+        self.count_refusal(exc)
+        return super().handle_exception(exc)
+
+    def count_refusal(self, error: Exception) -> None:
+        """Count a report that is refused, so that its sender can find out why."""
+        if isinstance(error, AgentsError) and error.status < 500:
+            route = self.request._request.resolver_match
+            path = f"/{route.route}" if route is not None else self.request._request.path
+            refusals.add(getattr(self, "actor", None), path, error)
 
     def json(self) -> Any:
         """The body as JSON. Raises InvalidRequest, TooLarge, UnsupportedMedia."""
@@ -77,6 +90,7 @@ class OtlpView(ReportView):
     def handle_exception(self, exc: Exception) -> Any:
         if isinstance(exc, APIException):
             return super().handle_exception(exc)
+        self.count_refusal(exc)
         request = self.request._request
         return _error_response(for_caller(exc, request), request, self._form())
 
@@ -131,6 +145,22 @@ class LogsView(OtlpView):
 
     signal: OtlpSignal = "logs"
     readers = (otlp.logs_from_protobuf, otlp.logs_from_json)
+
+
+class RepeatedPathView(OtlpView):
+    """The view of an address whose end the exporter has added to an address that had it already."""
+
+    actions = {"post": None}
+    readers = (otlp.traces_from_protobuf, otlp.traces_from_json)
+
+    def post(self, request: Request) -> HttpResponseBase:
+        path, base = request._request.path, base_url(request._request)
+        signal = path.rpartition("/")[2]
+        raise NotFound(
+            f"Nothing is at {path[:80]}: exporters add /v1/{signal} to OTEL_EXPORTER_OTLP_ENDPOINT by themselves. Set "
+            f"OTEL_EXPORTER_OTLP_ENDPOINT={base}, or OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT={base}/v1/{signal}.",
+            code="repeated_path",
+        )
 
 
 def _no_spans(body: Any) -> Decoded:

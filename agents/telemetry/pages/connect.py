@@ -19,6 +19,7 @@ from agents.logs.store import listing, turn_log
 from agents.query.parser import parse
 from agents.telemetry.pages.connect_guides import ServerAddress, guides
 from agents.telemetry.store.external import unmatched
+from agents.telemetry.store.external.refused_reports import refusals
 from agents.uikit import sources
 from agents.uikit.access import PageRequest, page
 from agents.uikit.links import at, base_url
@@ -45,6 +46,7 @@ def connect(request: PageRequest) -> HttpResponse:
         "others": LOGS.link(sources.EXTERNAL_QUERY) if _has_external_turns(request.actor) else "",
         "needs_key": settings.REQUIRE_LOGIN,
         "unmatched": unmatched.count(request.actor),
+        "refused": refusals.visible_to(request.actor),
     }
     return render(request, "telemetry/connect.html", context)
 
