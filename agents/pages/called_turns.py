@@ -50,7 +50,7 @@ def sums(row: TurnRow, tree: CallTree) -> TreeSums | None:
         return None
     costs = [row.cost_usd, None if tree.cost_nano is None else tree.cost_nano / 1e9]
     total = sum(cost for cost in costs if cost is not None) if any(cost is not None for cost in costs) else None
-    return TreeSums(len(tree.called), row.usage.total_tokens + tree.tokens, total)
+    return TreeSums(len(tree.called), (row.usage.total_tokens or 0) + tree.tokens, total)
 
 
 def below_step(step: StepSnapshot, tree: CallTree) -> str:

@@ -240,11 +240,12 @@ def encode_json(value: Any) -> str:
 
 
 def lacks_usage(steps: Sequence[StepSnapshot]) -> bool:
-    """Whether an inference was cut before its model said how many tokens it took."""
+    """Whether it is not known of an inference how many tokens it took."""
     return any(is_unreported(step) for step in steps)
 
 
 def is_unreported(step: StepSnapshot) -> bool:
-    """Whether a step is an inference that was cut before its model said how many tokens it took."""
-    is_cut = step.type == "inference" and step.status in {"cancelled", "interrupted"}
-    return is_cut and not (step.usage.input_tokens or step.usage.output_tokens)
+    """Whether a step is an inference of which nobody said how many tokens it took: it was cut before, or its sender
+    does not count them."""
+    has_ended = step.type == "inference" and step.status in {"completed", "cancelled", "interrupted"}
+    return has_ended and not (step.usage.input_tokens or step.usage.output_tokens)

@@ -66,7 +66,9 @@ def _head(turn: TurnSnapshot, row: TurnRow, url: str) -> Iterator[str]:
         "status": row.status,
         "started": format.iso(turn.started_at),
         "duration": format.duration(row.duration_ms) if row.duration_ms is not None else "",
-        "tokens": f"{row.usage.input_tokens} in, {row.usage.output_tokens} out",
+        "tokens": ""
+        if row.usage.total_tokens is None
+        else f"{row.usage.input_tokens} in, {row.usage.output_tokens} out",
         "cost": f"${row.cost_usd:.6f}" if row.cost_usd is not None else "",
         "page": url,
     }

@@ -37,6 +37,6 @@ def _used(rows: Iterable[TurnRow]) -> UsedByTurns:
     costs = [row.cost_usd for row in turns if row.cost_usd is not None]
     return UsedByTurns(
         turns=len(turns),
-        total_tokens=sum(row.usage.total_tokens for row in turns),
+        total_tokens=sum(row.usage.total_tokens or 0 for row in turns),
         cost_usd=sum(costs) if costs else None,
     )

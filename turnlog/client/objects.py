@@ -26,11 +26,13 @@ class Failure(Model):
 
 
 class Tokens(Model):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
-    total_tokens: int = 0
+    """Tokens of a row: None where a model was called, and nobody said how many it took."""
+
+    input_tokens: int | None = 0
+    output_tokens: int | None = 0
+    cached_tokens: int | None = 0
+    reasoning_tokens: int | None = 0
+    total_tokens: int | None = 0
 
 
 class Judged(Model):

@@ -116,7 +116,7 @@ def _row(row: tuple[Any, ...], context: _Context) -> StepRow:
         duration_ms=cells.milliseconds(duration),
         waited_ms=cells.milliseconds(waited),
         ttft_ms=cells.milliseconds(ttft),
-        usage=cells.tokens(*tokens),
+        usage=cells.tokens(*tokens, has_inference=type_ == StepType.INFERENCE and status != StepStatus.IN_PROGRESS),
         cost_usd=cells.dollars(cost),
         error=failure,
     )

@@ -13,7 +13,7 @@ from agents.logs.store import row_feedback
 from agents.logs.store.row_feedback import NO_FEEDBACK
 from agents.logs.store.rows import cells
 from agents.record.models.agents import Agent, Session
-from agents.record.models.choices import Api, Source, StepStatus, StepType, TurnStatus
+from agents.record.models.choices import LIVE, Api, Source, StepStatus, StepType, TurnStatus
 from agents.record.models.tags import TurnTag
 from agents.record.models.turns import Step, Turn, TurnBody
 from agents.record.schemas.events import ErrorInfo
@@ -47,6 +47,7 @@ _TURN = (
     "error_count",
     "violation_count",
     "doubt_at",
+    "step_types",
 )
 _BODY = ("pk", "input_preview", "output_preview", "error", "metadata")
 
@@ -121,7 +122,8 @@ def _steps(keys: Sequence[int]) -> dict[int, list[tuple[Any, ...]]]:
 def _row(row: tuple[Any, ...], context: _Context) -> TurnRow:
     key, agent, session, status, stop_reason, source, api, model, user, error, started, completed, waiting = row[:13]
     duration, waited, ttft, input_tokens, output_tokens, cached, reasoning, cost = row[13:21]
-    steps, tools, errors, violations, doubt = row[21:]
+    steps, tools, errors, violations, doubt, types = row[21:]
+    has_inference = bool(types & 1 << StepType.INFERENCE) and status not in LIVE
     input_preview, output_preview, error_json, metadata = context.bodies.get(key, ("", "", "", {}))
     start = to_us(started)
     return TurnRow(
@@ -149,7 +151,7 @@ def _row(row: tuple[Any, ...], context: _Context) -> TurnRow:
         duration_ms=cells.milliseconds(duration),
         waited_ms=cells.milliseconds(waited),
         ttft_ms=cells.milliseconds(ttft),
-        usage=cells.tokens(input_tokens, output_tokens, cached, reasoning),
+        usage=cells.tokens(input_tokens, output_tokens, cached, reasoning, has_inference=has_inference),
         cost_usd=cells.dollars(cost),
         error=ErrorInfo.model_validate_json(error_json) if error and error_json else None,
         steps=[_mark(step, start) for step in context.steps.get(key, ())],
