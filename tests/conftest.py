@@ -24,6 +24,7 @@ from agents.base.access import ACTIONS, Actor
 from agents.base.store import failures, keys, readiness, scopes, terms
 from agents.knowledge.store import vectors
 from agents.record.store import costs, spending
+from agents.telemetry.store.external.refused_reports import refusals
 from tests import deadline, kept, lengthy, second_database
 from tests.support import tables
 from tests.support.inprocess import empty_database
@@ -96,6 +97,7 @@ def _fresh_caches() -> Iterator[None]:
     """What the process remembers of one test's database is wrong in the next."""
     for module in (keys, costs, spending, readiness, scopes, terms, failures, vectors):
         module.forget()
+    refusals.clear()
     yield
     ids.use_clock(None)
 
