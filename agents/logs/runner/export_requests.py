@@ -63,14 +63,14 @@ def encoders(export_request: ExportRequest, rows: Sequence[Any]) -> Iterator[Cal
     """Yield functions that encode rows; full turns one by one, as each may be large."""
     if export_request.full_turns:
         turn_format = TURN_FORMATS.get(export_request.format)
-        encode_turn = partial(_turn, turn_format.encode) if turn_format else _with_turn
+        encode_turn = partial(_turn, turn_format.encode) if turn_format else with_full_turn
         yield from (partial(encode_turn, export_request.actor, row) for row in rows)
     elif rows:
         yield partial(export_request.encoder.encode, rows)
 
 
-def _with_turn(actor: Actor, row: Any) -> bytes:
-    """Encode a row with its full turn; nothing where that was deleted meanwhile."""
+def with_full_turn(actor: Actor, row: Any) -> bytes:
+    """Encode a row of the log with its full turn as a line; nothing where that was deleted meanwhile."""
     try:
         turn = read_turns.turn(actor, row.id)
         return with_turn(line(row), turn_json(turn), turn_records.encoded(turn_records.of_snapshot(actor, turn)))

@@ -6,6 +6,7 @@ the change feed.
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser
 from contextlib import suppress
@@ -14,6 +15,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 from django.core.management.base import BaseCommand, CommandError
+from django.core.management.color import Style, no_style
 
 from agents.base import ids
 from agents.base.errors import AgentsError
@@ -28,7 +30,7 @@ from agents.query.describe import describe
 from agents.query.tree import Level, Query
 from agents.record.schemas.tags import TagNames
 from agents.record.store import reindexing
-from agents.server.command_line import parsing, tailing
+from agents.server.command_line import parsing, showing, tailing
 from agents.server.command_line.parsing import LEVELS, QueryParser
 from agents.server.command_line.printing import printable
 from agents.uikit import format
@@ -44,7 +46,7 @@ class Command(BaseCommand):
             for name, help_text in _available_acts().items()
         }
         for name in parsers:
-            if name not in ("reindex", "import"):
+            if name not in ("reindex", "import", "show"):
                 _add_query(parsers[name])
         parsers["list"].add_argument("--limit", type=int, default=50)
         parsers["list"].add_argument("--format", choices=("table", "jsonl", "csv"), default="table")
@@ -55,6 +57,7 @@ class Command(BaseCommand):
                 "--sort", default="", help=f"by {', '.join(SORT_FIELDS)}; -cost: the most expensive first"
             )
         _add_export(parsers["export"])
+        _add_show(parsers["show"])
         parsers["delete"].add_argument("--yes", action="store_true", help="do not ask")
         parsers["tag"].add_argument(
             "changes", nargs="+", metavar="+TAG|-TAG", help="tags to put on (+) or take away (-)"
@@ -92,6 +95,22 @@ class Command(BaseCommand):
         encoding = encoder("csv" if form == "csv" else "jsonl", level)
         text = (encoding.head + encoding.encode(row_list)).decode()
         self.stdout.write(text, ending="")
+
+    def _show(self, options: dict[str, Any]) -> None:
+        target = showing.find(keys.local(), options["id"])
+        if options["json"]:
+            for encoded in showing.json_lines(keys.local(), target):
+                self.stdout.write(encoded.decode(), ending="")
+            return
+        styles = self._styles(options)
+        for line in showing.RecordText(keys.local(), options["full"]).lines(target):
+            text = printable(line.text.expandtabs(4))
+            self.stdout.write(getattr(styles, line.style)(text) if line.style else text)
+
+    def _styles(self, options: dict[str, Any]) -> Style:
+        """Return the colours of a terminal; none elsewhere, nor where they are not wanted (no-color.org)."""
+        is_wanted = options["force_color"] or (self.stdout.isatty() and not os.environ.get("NO_COLOR"))
+        return self.style if is_wanted else no_style()
 
     def _stats(self, options: dict[str, Any]) -> None:
         query, by = _query(options), [name for name in options["by"].split(",") if name]
@@ -198,6 +217,7 @@ class Command(BaseCommand):
 
 _ACTS = {
     "list": "the newest rows",
+    "show": "one turn, session, response or step by its id, as text",
     "export": "all rows as a file",
     "import": "take in files of what agents did elsewhere, and whole turns that were exported",
     "delete": "delete turns, or sessions, for good",
@@ -228,6 +248,12 @@ def _add_export(parser: ArgumentParser) -> None:
     parser.add_argument("--fields", default="", help="names with commas between")
     parser.add_argument("--whole", action="store_true", help="each turn with all of its steps (jsonl)")
     parser.add_argument("--bom", action="store_true", help="with a byte order mark (csv)")
+
+
+def _add_show(parser: ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="of a turn, a session, a response or a step, as the API writes it")
+    parser.add_argument("--full", action="store_true", help="long texts to their end")
+    parser.add_argument("--json", action="store_true", help="the complete record, each turn a line, as exports have it")
 
 
 def _query(options: dict[str, Any]) -> Query:
