@@ -12,8 +12,9 @@ from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, NotFound
 from agents.llama_stack.wire import turn_json
 from agents.logs.schemas.sorting import NEWEST_FIRST, SortOrder, read_order
-from agents.logs.store import export
-from agents.logs.wire.export import TURN_FORMATS, RowEncoder, encoder, line, read_format, with_turn
+from agents.logs.store import data_columns, export
+from agents.logs.store.data_columns import DataColumn
+from agents.logs.wire.export import TURN_FORMATS, Data, RowEncoder, encoder, line, read_format, with_turn
 from agents.query import parser
 from agents.query.tree import Level, Query
 from agents.record.schemas.records import TurnRecord
@@ -24,7 +25,8 @@ TRUE, FALSE = frozenset({"1", "true", "yes"}), frozenset({"", "0", "false", "no"
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """The parameters of an export; with ``full_turns`` each row includes its turn."""
+    """The parameters of an export; with ``full_turns`` each row includes its turn. ``data`` are the columns that are
+    no fields of rows."""
 
     actor: Actor
     query: Query
@@ -32,6 +34,7 @@ class ExportRequest:
     encoder: RowEncoder
     full_turns: bool = False
     order: SortOrder = NEWEST_FIRST
+    data: Sequence[DataColumn] = ()
 
 
 def read_request(actor: Actor, level: Level, params: Mapping[str, str]) -> ExportRequest:
@@ -44,11 +47,13 @@ def read_request(actor: Actor, level: Level, params: Mapping[str, str]) -> Expor
     if full_turns and (format_ != "jsonl" or level != "turn" or params.get("fields")):
         raise InvalidRequest("whole: only turns as jsonl, with all their fields, can be had whole.", param="whole")
     fields = [name.strip() for name in params.get("fields", "").split(",") if name.strip()]
-    row_encoder = encoder(format_, level, fields, bom=_flag(params, "bom"))
-    return ExportRequest(actor, query, format_, row_encoder, full_turns, order)
+    data = data_columns.read(level, fields)
+    names = [column.name for column in data]
+    row_encoder = encoder(format_, level, fields, bom=_flag(params, "bom"), data=names)
+    return ExportRequest(actor, query, format_, row_encoder, full_turns, order, data)
 
 
-def _no_rows(rows: Sequence[Any]) -> bytes:
+def _no_rows(rows: Sequence[Any], data: Data = ()) -> bytes:
     return b""
 
 
@@ -66,7 +71,12 @@ def encoders(export_request: ExportRequest, rows: Sequence[Any]) -> Iterator[Cal
         encode_turn = partial(_turn, turn_format.encode) if turn_format else with_full_turn
         yield from (partial(encode_turn, export_request.actor, row) for row in rows)
     elif rows:
-        yield partial(export_request.encoder.encode, rows)
+        yield partial(_rows, export_request, rows)
+
+
+def _rows(export_request: ExportRequest, rows: Sequence[Any]) -> bytes:
+    data = data_columns.values(export_request.query.level, rows, export_request.data) if export_request.data else ()
+    return export_request.encoder.encode(rows, data)
 
 
 def with_full_turn(actor: Actor, row: Any) -> bytes:

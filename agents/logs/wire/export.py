@@ -11,9 +11,10 @@ import csv
 import io
 import types
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import repeat
+from typing import Any, Protocol
 
 import msgspec
 from pydantic import BaseModel
@@ -60,28 +61,38 @@ def file_ending(format_: str) -> str:
     return TURN_FORMATS[format_].ending if format_ in TURN_FORMATS else format_
 
 
+Data = Sequence[Mapping[str, Any]]
+"""For each row the values of the columns that are no fields of it, by name; empty where there are none."""
+
+
+class EncodeRows(Protocol):
+    def __call__(self, rows: Sequence[Any], data: Data = ()) -> bytes: ...
+
+
 @dataclass(frozen=True, slots=True)
 class RowEncoder:
     """Encodes rows as bytes: ``head`` comes before the first row, ``tail`` after the last."""
 
     head: bytes
-    encode: Callable[[Sequence[Any]], bytes]
+    encode: EncodeRows
     tail: Callable[[], bytes] = bytes
 
 
-def encoder(format_: str, level: str, fields: Sequence[str] | None = None, *, bom: bool = False) -> RowEncoder:
-    """Return the encoder of a format. ``fields`` are the columns in order; all by default. Raises InvalidRequest
-    for one that rows of the level do not have, and for a format of full turns."""
+def encoder(
+    format_: str, level: str, fields: Sequence[str] | None = None, *, bom: bool = False, data: Collection[str] = ()
+) -> RowEncoder:
+    """Return the encoder of a format. ``fields`` are the columns in order, all by default; those in ``data`` are no
+    fields of rows. Raises InvalidRequest for one that there is not, and for a format of full turns."""
     if format_ in TURN_FORMATS:
         message = f"format: {format_} is for turns that are exported whole, with all their fields."
         raise InvalidRequest(message, param="format")
     if format_ == "jsonl":
-        return _lines(level, fields)
-    names = _checked_fields(fields, columns(level))
+        return _lines(level, fields, data)
+    names = _checked_fields(fields, columns(level), data)
     if format_ == "parquet":
         return _parquet(level, names)
     head = (BOM if bom else b"") + _table([names])
-    return RowEncoder(head, lambda rows: _table(_cells(flat(row), names) for row in rows))
+    return RowEncoder(head, lambda rows, data=(): _table(_cells(values, names) for values in _flat_rows(rows, data)))
 
 
 def read_format(text: str) -> str:
@@ -93,12 +104,13 @@ def read_format(text: str) -> str:
     return name
 
 
-def _checked_fields(fields: Sequence[str] | None, names: Sequence[str]) -> Sequence[str]:
+def _checked_fields(fields: Sequence[str] | None, names: Sequence[str], data: Collection[str]) -> Sequence[str]:
     if not fields:
         return names
-    unknown = next((name for name in fields if name not in names), None)
+    unknown = next((name for name in fields if name not in names and name not in data), None)
     if unknown is not None:
-        message = f"fields: there is no '{unknown[:80]}'; there are {', '.join(names)}."
+        more = "meta.<path>, and of steps args.<path> and result.<path>"
+        message = f"fields: there is no '{unknown[:80]}'; there are {', '.join(names)}, {more}."
         raise InvalidRequest(message, param="fields")
     return list(dict.fromkeys(fields))
 
@@ -106,9 +118,17 @@ def _checked_fields(fields: Sequence[str] | None, names: Sequence[str]) -> Seque
 # --------------------------------------------------------------------------------------------- lines
 
 
-def _lines(level: str, fields: Sequence[str] | None) -> RowEncoder:
-    only = set(_checked_fields(fields, list(ROWS[level].model_fields))) if fields else None
-    return RowEncoder(b"", lambda rows: b"".join(line(row, only) for row in rows))
+def _lines(level: str, fields: Sequence[str] | None, data: Collection[str]) -> RowEncoder:
+    only = set(_checked_fields(fields, list(ROWS[level].model_fields), data)) - set(data) if fields else None
+    return RowEncoder(
+        b"", lambda rows, data=(): b"".join(_with_data(line(row, only), own) for row, own in _paired(rows, data))
+    )
+
+
+def _with_data(line: bytes, data: Mapping[str, Any]) -> bytes:
+    if not data:
+        return line
+    return line[:-2] + (b"," if len(line) > len(b"{}\n") else b"") + msgspec.json.encode(data)[1:] + b"\n"
 
 
 def line(row: BaseModel, only: set[str] | None = None) -> bytes:
@@ -132,8 +152,17 @@ def columns(level: str) -> list[str]:
 
 def _parquet(level: str, names: Sequence[str]) -> RowEncoder:
     kinds = dict(_columns("", ROWS[level]))
-    writer = ParquetWriter([(name, kinds[name]) for name in names])
-    return RowEncoder(b"", lambda rows: writer.encode([flat(row) for row in rows]), writer.tail)
+    # what is inside of JSON differs from row to row: text
+    writer = ParquetWriter([(name, kinds.get(name, {})) for name in names])
+    return RowEncoder(b"", lambda rows, data=(): writer.encode(_flat_rows(rows, data)), writer.tail)
+
+
+def _flat_rows(rows: Sequence[Any], data: Data) -> list[dict[str, Any]]:
+    return [{**flat(row), **own} for row, own in _paired(rows, data)]
+
+
+def _paired(rows: Sequence[Any], data: Data) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    return zip(rows, data or repeat({}, len(rows)), strict=True)
 
 
 def _columns(prefix: str, model: type[BaseModel]) -> Iterator[tuple[str, Any]]:
@@ -189,12 +218,16 @@ def cell(value: Any) -> Any:
         case int() | float():
             return value
         case list():
-            return cell("; ".join(map(str, value)))
+            return cell("; ".join(map(_item, value)))
         case dict():
             return msgspec.json.encode(value).decode()
         case _:
             text = str(value)
             return f"'{text}" if is_formula(text) else text
+
+
+def _item(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _table(rows: Any) -> bytes:

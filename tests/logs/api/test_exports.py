@@ -17,6 +17,7 @@ from agents.base.access import Actor
 from agents.base.store import keys
 from agents.logs.store import export
 from agents.logs.wire.export import cell, columns
+from tests.loop.test_loop import tool
 from tests.support.builders import make_agent, make_response, make_session, make_turn
 from tests.support.inprocess import body_of, json_of
 
@@ -86,6 +87,37 @@ def test_a_query_chooses_and_fields_too(played: None) -> None:
     assert cells["error.message"].startswith("upstream timed out") or "504" in cells["error.message"]
     assert body_of(ask("turns", q="status:cancelled")) == b""
     assert len(body_of(ask("turns", q="status:cancelled", format="csv")).splitlines()) == 1
+
+
+@pytest.fixture
+def called(me: Actor) -> None:
+    """A turn with metadata whose tool was called with nested arguments, and one without either."""
+    arguments = {"city": "=Berne", "at": {"zip": 3011, "known": True}, "days": [{"n": 1}, {"n": 2}]}
+    script = f"call search {json.dumps(arguments)}\nthen\nsay Sunny."
+    metadata = {"plan": "gold", "customer": {"tier": 2}, "service.name": "shop"}
+    make_turn(me, script, server_tools=tool("search"), metadata=metadata)
+    make_turn(me, "say Hello.")
+
+
+DATA = "args.city,name,args.at.zip,args.at.known,args.days[*].n,args.days,args.none,meta.plan"
+
+
+def test_values_of_arguments_results_and_metadata_are_columns(called: None) -> None:
+    [row] = table("steps", q="type:tool", fields=DATA)
+    assert list(row) == DATA.split(",")
+    assert list(row.values()) == ["'=Berne", "search", "3011", "true", "1; 2", '{"n":1}; {"n":2}', "", "gold"]
+    assert {row["args.city"] for row in table("steps", q="-type:tool", fields=DATA)} == {""}
+    turns = table("turns", fields="status,meta.plan,meta.customer.tier,meta.service.name", sort="started")
+    assert [list(row.values()) for row in turns] == [["completed", "gold", "2", "shop"], ["completed", "", "", ""]]
+    [step] = lines("steps", q="type:tool", fields="args.at,name,args.none")
+    assert step == {"name": "search", "args.at": {"zip": 3011, "known": True}, "args.none": None}
+    assert lines("turns", q="has:meta.plan", fields="meta.plan") == [{"meta.plan": "gold"}]
+
+
+def test_such_values_are_texts_in_parquet(called: None) -> None:
+    file = parquet.ParquetFile(io.BytesIO(body_of(ask("steps", format="parquet", fields=DATA, q="type:tool"))))
+    [row] = file.read().to_pylist()
+    assert list(row.values()) == ["=Berne", "search", "3011", "true", "[1,2]", '[{"n":1},{"n":2}]', None, "gold"]
 
 
 def test_a_formula_is_a_text(played: None) -> None:
@@ -169,6 +201,10 @@ def test_parquet_without_its_library_is_refused(monkeypatch: pytest.MonkeyPatch,
         ("turns", {"format": "xls"}, "format"),
         ("turns", {"fields": "id,nope"}, "fields"),
         ("turns", {"format": "csv", "fields": "steps"}, "fields"),
+        ("turns", {"fields": "args.city"}, "fields"),
+        ("steps", {"fields": "args"}, "fields"),
+        ("steps", {"fields": "args.city has:args.b"}, "fields"),
+        ("steps", {"fields": ",".join(f"args.a{n}" for n in range(101))}, "fields"),
         ("turns", {"q": "nope:1"}, "q"),
         ("turns", {"q": "status:failed", "tz": "Mars/Base"}, "tz"),
         ("turns", {"whole": "perhaps"}, "whole"),

@@ -26,6 +26,7 @@ BUDGET_S = 3.0
 CHUNK = 200
 """Details read at a time."""
 Part = Literal["args", "result"]
+PARTS: tuple[Part, ...] = ("args", "result")
 
 
 def json_term(part: Part) -> TermFunction:
@@ -52,8 +53,8 @@ def _matching_steps(part: Part, node: FieldTerm, context: QueryContext) -> Itera
     for chunk in _chunks(_candidates(part, node, context)):
         if time.monotonic() > deadline:
             raise Unavailable(f"Looking into {part} takes too long here. Add a time range, or a word it holds.")
-        for key, body in _details(chunk):
-            value = _value(part, body)
+        for key, body in details(chunk):
+            value = value_of(part, body)
             if any(
                 comparison.json_value_matches(node.op, node.value, item)
                 for item in comparison.values_at(value, node.path)
@@ -97,7 +98,8 @@ def _complete_words(parts: tuple[str, ...]) -> Iterator[str]:
         yield from part_words[start:end]
 
 
-def _details(steps: list[int]) -> Iterator[tuple[int, ToolDetail]]:
+def details(steps: list[int]) -> Iterator[tuple[int, ToolDetail]]:
+    """Yield the details of these tool executions with their keys."""
     rows = StepDetail.objects.filter(step_id__in=steps).values_list("step_id", "encoding", "body")
     for key, kind, body in rows:
         yield key, ToolDetail.model_validate_json(large_values.unpack(key, kind, body))
@@ -105,10 +107,11 @@ def _details(steps: list[int]) -> Iterator[tuple[int, ToolDetail]]:
 
 def values_of(part: Part, steps: list[int]) -> Iterator[Any]:
     """Yield the JSON of the arguments, or of the result, of these tool executions."""
-    return (_value(part, body) for _, body in _details(steps))
+    return (value_of(part, body) for _, body in details(steps))
 
 
-def _value(part: Part, detail: ToolDetail) -> Any:
+def value_of(part: Part, detail: ToolDetail) -> Any:
+    """Return the JSON of the arguments, or of the result."""
     if part == "result":
         return searchable_text.results_of(detail.tool_responses)
     return searchable_text.arguments_of(detail.tool_calls[0]) if detail.tool_calls else None
