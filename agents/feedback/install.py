@@ -24,4 +24,5 @@ def install() -> None:
     hooks.step_feedback = lazy_import("agents.feedback.pages.step_controls")
     hooks.empty_step_feedback = lazy_import("agents.feedback.pages.empty_step_controls")
     feedback_hooks.put = lazy_import("agents.feedback.store.reported.put")
+    feedback_hooks.reported = lazy_import("agents.feedback.store.reported.reported")
     feedback_hooks.of_turn = lazy_import("agents.feedback.store.reported.of_turn")

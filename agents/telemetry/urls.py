@@ -16,6 +16,7 @@ _LANGSMITH: list[Route] = [
     ("runs/batch", reports.LangSmithBatch),
     ("runs/<str:run_id>", reports.LangSmithRun),
     ("feedback", scores.LangSmithFeedbackView),
+    ("feedback/<str:score_id>", scores.LangSmithFeedbackDetail),
 ]
 _LANGFUSE: list[Route] = [
     ("otel/v1/traces", otlp.TracesView),

@@ -45,7 +45,7 @@ from agents.telemetry.api.reports import (
     LangSmithRun,
     LangSmithRuns,
 )
-from agents.telemetry.api.scores import LangfuseIngestion
+from agents.telemetry.api.scores import LangfuseIngestion, LangSmithFeedbackDetail
 from agents.tools.api.tools import ToolGroupDetail
 from agents.webhooks.api.endpoints import WebhookTest
 from tests.access.asking import PARAM, Cell, ask, filled, leaks
@@ -153,6 +153,7 @@ BODIES: dict[str, dict[str, Any]] = {
     **{name: {"name": "by the matrix"} for name in ("LangSmithRuns", "LangSmithRun")},
     "LangSmithBatch": {"post": []},
     "LangSmithFeedbackView": {"run_id": "by-the-matrix", "key": "helpful", "score": 1},
+    "LangSmithFeedbackDetail": {"score": 1},
     "LangfuseScores": {"traceId": "by-the-matrix", "name": "helpful", "value": 1},
     "LangfuseIngestion": {"batch": []},
     "TurnCreate": {"messages": [{"role": "user", "content": "hello"}], "stream": False},
@@ -203,6 +204,7 @@ DONE: dict[tuple[str, type[ApiView]], int] = {
     ("post", LangSmithMultipart): 415,
     ("post", LangSmithRuns): 400,
     ("patch", LangSmithRun): 202,
+    ("patch", LangSmithFeedbackDetail): 404,
     **dict.fromkeys([("post", view) for view in (StoreFileListView, FileBatchCreate)], 404),
     ("post", ResponseCreate): 404,
     ("post", ResponseCancel): 409,
@@ -260,7 +262,7 @@ def catalogue(world: World) -> dict[str, str]:
     lists = {"tool_name": "tools", "toolgroup_id": "toolgroups"}
     first = {param: client.get(f"/v1/{name}", headers=headers).json()["data"][0] for param, name in lists.items()}
     free = {"provider_id": "scripted", "run_id": "a sender's own", "rest": "of what is not there"}
-    free["subagent_id"] = "nobody"
+    free |= {"subagent_id": "nobody", "score_id": "nobody's"}
     return {param: str(row["identifier"]) for param, row in first.items()} | free
 
 

@@ -127,7 +127,7 @@ NEEDS_NO_STORE = {"/v1/health", "/v1/version", "/langsmith/info", "/healthz", "/
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_every_route_of_the_api_says_to_come_again(trouble: Trouble, world: World) -> None:
     catalogue = {"tool_name": "lookup_order", "toolgroup_id": "builtin::demo", "provider_id": "scripted", "run_id": "x"}
-    catalogue |= {"rest": "of what is not there", "subagent_id": "nobody"}
+    catalogue |= {"rest": "of what is not there", "subagent_id": "nobody", "score_id": "nobody's"}
     who, client = world.who["owner"], Client(raise_request_exception=False)
     cells = [cell for cell in test_matrix.api_cells(world, who, catalogue) if cell.target.name in OWN]
 

@@ -60,17 +60,24 @@ def of_turn(turn: int) -> list[ReportedFeedback]:
     """All feedback of a turn and its steps, oldest first, with public ids."""
     if _ANY.first(turn) is None:  # as of most turns: what follows costs fifty times that
         return []
-    return [
-        ReportedFeedback(
-            id=ids.public(ids.Kind.FEEDBACK, row.pk),
-            step=ids.public(ids.Kind.STEP, row.step_id) if row.step_id else "",
-            rating=_RATINGS.get(row.rating or 0),
-            name=row.name.value if row.name else "",
-            value=row.value,
-            comment=row.comment,
-            author=row.author_name,
-            created_us=to_us(row.created_at),
-            updated_us=to_us(row.updated_at),
-        )
-        for row in rows_with(Q(turn_id=turn))
-    ]
+    return [_entry(row, ids.public(ids.Kind.FEEDBACK, row.pk)) for row in rows_with(Q(turn_id=turn))]
+
+
+def reported(turn: int, entry_id: str) -> ReportedFeedback | None:
+    """The entry of a turn that was reported with this id; None where there is none, or it was withdrawn."""
+    row = rows_with(Q(turn_id=turn, foreign_id=entry_id)).first()
+    return None if row is None else _entry(row, entry_id)
+
+
+def _entry(row: Feedback, entry_id: str) -> ReportedFeedback:
+    return ReportedFeedback(
+        id=entry_id,
+        step=ids.public(ids.Kind.STEP, row.step_id) if row.step_id else "",
+        rating=_RATINGS.get(row.rating or 0),
+        name=row.name.value if row.name else "",
+        value=row.value,
+        comment=row.comment,
+        author=row.author_name,
+        created_us=to_us(row.created_at),
+        updated_us=to_us(row.updated_at),
+    )

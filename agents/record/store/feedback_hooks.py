@@ -24,10 +24,11 @@ class JudgedTurn:
 @dataclass(slots=True)
 class FeedbackHooks:
     """``put`` stores what was reported, within the caller's transaction. ``of_turn`` reads all feedback of a turn,
-    oldest first, with public ids."""
+    oldest first, with public ids. ``reported`` reads an entry of a turn by the id of its sender."""
 
     put: Callable[[JudgedTurn], None] = lambda judged: None
     of_turn: Callable[[int], Sequence[ReportedFeedback]] = lambda turn: ()
+    reported: Callable[[int, str], ReportedFeedback | None] = lambda turn, entry_id: None
 
 
 hooks = FeedbackHooks()

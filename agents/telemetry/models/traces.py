@@ -84,7 +84,8 @@ class TraceLink(models.Model):
 
 class SharedMark(models.Model):
     """Something that more than one trace may report: an answer of a model, by its id. ``mark`` is a hash of it and of
-    the owner."""
+    the owner. The id of a score that may be changed has such a mark, too: ``trace_id`` is then its trace, or the turn
+    of this server that it is on."""
 
     pk = models.CompositePrimaryKey("mark", "trace_id")
     mark = models.BigIntegerField()

@@ -76,7 +76,7 @@ def _entry(span: Span, event: SpanEvent) -> ReportedFeedback:
         id=_hash(span.id, name),  # a later result of the same evaluation takes the place of the earlier
         name=name,
         value=value,
-        comment=comment_of(name, value, label, explanation),
+        comment=comment_of(name, label, explanation),
         author=text(span.resource.get("service.name")),
         created_us=at_us,
         updated_us=at_us,
@@ -84,9 +84,9 @@ def _entry(span: Span, event: SpanEvent) -> ReportedFeedback:
     return bounded(entry, span.id)
 
 
-def comment_of(name: str, value: float | None, label: str, explanation: str) -> str:
-    """Return the comment of a result. A label without a number is the result itself: it is kept in words."""
-    verdict = f"{name}: {label}" if label and value is None else ""
+def comment_of(name: str, label: str, explanation: str) -> str:
+    """Return the comment of a result. A label is kept in words: a score is a number."""
+    verdict = f"{name}: {label}" if label else ""
     return "\n".join(part for part in (verdict, explanation) if part)
 
 

@@ -4,20 +4,25 @@ spans they are about have arrived, and go wherever these go."""
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
 from pydantic import BaseModel, ValidationError
 
 from agents.base.errors import InvalidRequest
+from agents.base.schemas.wire import iso
 from agents.record.schemas.feedback import ReportedFeedback
 from agents.telemetry.reading import evaluations
 from agents.telemetry.reading.sanitize import clean_json, clean_text
 from agents.telemetry.reading.spans import Format, Span, SpanEvent
 from agents.telemetry.reading.timestamps import nanoseconds
-from agents.telemetry.schemas.scores import LangfuseScore, LangSmithFeedback
+from agents.telemetry.schemas.scores import LangfuseScore, LangSmithChanges, LangSmithFeedback
 
 M = TypeVar("M", bound=BaseModel)
+LANGSMITH_BODY = "langsmith.feedback"
+MAX_NAME = 100
 
 
 def read(model: type[M], body: object) -> M:
@@ -33,8 +38,39 @@ def read(model: type[M], body: object) -> M:
         raise InvalidRequest(message_with_field, code="invalid_body", param=field) from error
 
 
-def langfuse_span(body: object, author: str, now_us: int) -> tuple[str, Span]:
-    """Read a score of Langfuse; returns its id and its log record. Raises `InvalidRequest`."""
+@dataclass(frozen=True, slots=True)
+class SentScore:
+    """A score of a trace, or of an ``observation`` of it. ``body`` is what LangSmith's client sent, as JSON, for later
+    changes of single fields."""
+
+    trace: str
+    observation: str
+    entry: ReportedFeedback
+    format: Format
+    body: str = ""
+
+    def span(self) -> Span:
+        """The log record of the entry. That on a whole trace names the trace as its span: no span has such an id, or
+        it is the one at the top."""
+        entry = self.entry
+        attributes: dict[str, Any] = {
+            evaluations.NAME: entry.name,
+            evaluations.VALUE: entry.value,
+            evaluations.EXPLANATION: entry.comment,
+            evaluations.FEEDBACK: msgspec.json.encode(entry).decode(),
+            LANGSMITH_BODY: self.body,
+        }
+        event = SpanEvent(
+            evaluations.EVENT,
+            entry.updated_us * 1000,
+            {name: value for name, value in attributes.items() if value not in (None, "")},
+        )
+        trace, span_id = clean_text(self.trace), clean_text(self.observation or self.trace)
+        return Span(trace, span_id, events=[event], format=self.format, is_log=True)
+
+
+def from_langfuse(body: object, author: str, now_us: int) -> SentScore:
+    """Read a score of Langfuse. Raises `InvalidRequest`."""
     score = read(LangfuseScore, body)
     trace = score.traceId.lower() if len(score.traceId) == 32 else score.traceId
     value, label = (None, score.value) if isinstance(score.value, str) else (float(score.value), "")
@@ -42,48 +78,50 @@ def langfuse_span(body: object, author: str, now_us: int) -> tuple[str, Span]:
         id=score.id or str(uuid.uuid4()),
         name=score.name,
         value=value,
-        comment=evaluations.comment_of(score.name, value, label, score.comment),
+        comment=evaluations.comment_of(score.name, label, score.comment),
         author=author,
         created_us=nanoseconds(score.timestamp) // 1000 or now_us,
         updated_us=now_us,
     )
-    return entry.id, _span(trace, score.observationId, entry, "otlp")
+    return SentScore(trace, score.observationId, entry, "otlp")
 
 
-def langsmith_span(body: object, author: str, now_us: int) -> tuple[str, Span]:
-    """Read feedback of LangSmith; returns its id and its log record. Raises `InvalidRequest`."""
+def from_langsmith(body: object, author: str, now_us: int) -> SentScore:
+    """Read feedback of LangSmith. Raises `InvalidRequest`."""
     feedback = read(LangSmithFeedback, body)
-    number = next(
-        (float(number) for number in (feedback.score, feedback.value) if isinstance(number, (bool, int, float))), None
-    )
-    label = feedback.value if isinstance(feedback.value, str) else ""
-    if isinstance(feedback.value, dict):
-        label = msgspec.json.encode(feedback.value).decode()
+    given = (feedback.score, feedback.value)
+    label = next((_label(value) for value in reversed(given) if isinstance(value, (str, dict))), "")
+    correction = f"correction: {_label(feedback.correction)}" if feedback.correction else ""
     entry = ReportedFeedback(
         id=feedback.id or str(uuid.uuid4()),
         name=feedback.key,
-        value=number,
-        comment=evaluations.comment_of(feedback.key, number, label, feedback.comment),
+        value=next((float(value) for value in given if isinstance(value, (bool, int, float))), None),
+        comment=evaluations.comment_of(feedback.key, label, "\n".join(filter(None, (feedback.comment, correction)))),
         author=author,
         created_us=nanoseconds(feedback.created_at) // 1000 or now_us,
         updated_us=now_us,
     )
     run = feedback.run_id or feedback.trace_id
-    return entry.id, _span(feedback.trace_id or run, run, entry, "langsmith")
+    sent = feedback.model_copy(update={"id": entry.id}).model_dump_json(exclude_defaults=True)
+    return SentScore(feedback.trace_id or run, run, entry, "langsmith", sent)
 
 
-def _span(trace: str, observation: str, entry: ReportedFeedback, format_: Format) -> Span:
-    """The log record of an entry. That on a whole trace names the trace as its span: no span has such an id, or it is
-    the one at the top."""
-    attributes: dict[str, Any] = {
-        evaluations.NAME: entry.name,
-        evaluations.VALUE: entry.value,
-        evaluations.EXPLANATION: entry.comment,
-        evaluations.FEEDBACK: msgspec.json.encode(entry).decode(),
-    }
-    event = SpanEvent(
-        evaluations.EVENT,
-        entry.updated_us * 1000,
-        {name: value for name, value in attributes.items() if value not in (None, "")},
-    )
-    return Span(clean_text(trace), clean_text(observation or trace), events=[event], format=format_, is_log=True)
+def changed(body: Mapping[str, Any], changes: object, author: str, now_us: int) -> SentScore:
+    """Read feedback of LangSmith again, with other values of the fields that ``changes`` names: null clears one.
+    Raises `InvalidRequest`."""
+    fields = read(LangSmithChanges, changes).model_dump(exclude_unset=True)
+    return from_langsmith({**body, **fields}, author, now_us)
+
+
+def body_of(entry: ReportedFeedback, run: str) -> dict[str, Any]:
+    """Return what may have been sent for an entry that is there as feedback alone."""
+    verdict, _, explanation = entry.comment.partition("\n")
+    name, _, label = verdict.partition(": ")
+    fields = {"id": entry.id, "run_id": run, "created_at": iso(entry.created_us), "score": entry.value}
+    if label and name == (entry.name or name):
+        return {**fields, "key": name[:MAX_NAME], "value": label, "comment": explanation}
+    return {**fields, "key": entry.name or "comment", "comment": entry.comment}
+
+
+def _label(value: str | dict[str, Any]) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

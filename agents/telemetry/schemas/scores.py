@@ -61,22 +61,28 @@ class LangfuseBatch(Sent):
     batch: Annotated[list[Any], Field(max_length=10_000)]
 
 
-class LangSmithFeedback(Sent):
+class LangSmithChanges(Sent):
+    """The body of ``PATCH /feedback/{id}``: null clears a field."""
+
+    score: bool | float | Label | None = None
+    value: bool | float | Label | dict[str, Any] | None = None
+    correction: Label | dict[str, Any] | None = None
+    comment: Comment = ""
+
+
+class LangSmithFeedback(LangSmithChanges):
     """The body of ``POST /feedback``. ``value`` is a word for the score, or all there is of it."""
 
     id: Id = ""
     run_id: Id = ""
     trace_id: Id = ""
     key: Name
-    score: bool | float | None = None
-    value: bool | float | Label | dict[str, Any] | None = None
-    comment: Comment = ""
     created_at: Moment = ""
 
     @model_validator(mode="after")
     def _check(self) -> LangSmithFeedback:
         if not self.run_id and not self.trace_id:
             raise ValueError("run_id: say which run the feedback is on; projects and experiments have none here.")
-        if self.score is None and self.value is None and not self.comment:
-            raise ValueError("score: say something: a score, a value or a comment.")
+        if self.score is None and self.value is None and not self.comment and not self.correction:
+            raise ValueError("score: say something: a score, a value, a correction or a comment.")
         return self

@@ -34,7 +34,13 @@ pytestmark = [pytest.mark.usefixtures("_served", "_quiet"), pytest.mark.corpus]
 CLIENT, STREAMING = Client(raise_request_exception=False), AsyncClient(raise_request_exception=False)
 ROUNDS, EACH = deep(2, 80), deep(400, 900)
 """72,000 requests in all of the long run, on each database; as many pages are read as rows were made."""
-FREE = {"provider_id": "scripted", "run_id": "a sender's own", "toolgroup_id": "builtin::demo", "tool_name": "lookup"}
+FREE = {
+    "provider_id": "scripted",
+    "run_id": "a sender's own",
+    "score_id": "a sender's own",
+    "toolgroup_id": "builtin::demo",
+    "tool_name": "lookup",
+}
 KNOWN = {"model": "scripted/fast", "model_id": "scripted/fast", "embedding_model": "scripted/embed"}
 OWNERS = {"model_id"}
 """What fields name is the scripted model; what a path names is the chain's."""

@@ -12,6 +12,7 @@ from django.test import Client
 
 from agents.base.access import Actor
 from agents.base.store import keys
+from tests.support.builders import make_turn
 from tests.support.inprocess import collect_static
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("_quiet")]
@@ -184,12 +185,79 @@ def test_feedback_of_langsmith_becomes_ours(client: Client, is_first: bool) -> N
     for step in steps if is_first else reversed(steps):
         step()
     [entry] = feedback(client, "source:langsmith")
-    assert (entry["score"], entry["comment"]) == ({"name": "correct", "value": 1.0}, "Yes.")
+    assert (entry["score"], entry["comment"]) == ({"name": "correct", "value": 1.0}, "correct: right\nYes.")
+
+
+def change(client: Client, feedback_id: str, expected: int = 200, **fields: Any) -> Any:
+    """What the client's ``update_feedback`` sends: the fields to change."""
+    answer = client.patch(f"/langsmith/feedback/{feedback_id}", json.dumps(fields), "application/json")
+    assert answer.status_code == expected, answer.content
+    return answer.json()
+
+
+def test_feedback_of_langsmith_is_changed_field_by_field(client: Client) -> None:
+    given = {"id": "f1", "run_id": RUN, "trace_id": RUN, "key": "correct", "score": 0, "comment": "No."}
+    send(client, "/langsmith/feedback", given, 200)
+    change(client, "f1", score=0.5)  # before its run is there
+    report_run(client)
+    [entry] = feedback(client)
+    assert (entry["score"], entry["comment"]) == ({"name": "correct", "value": 0.5}, "No.")
+    change(client, "f1", value="partly", comment=None)
+    [entry] = feedback(client)
+    assert (entry["score"], entry["comment"]) == ({"name": "correct", "value": 0.5}, "correct: partly")
+    change(client, "f1", correction={"score": 1}, value=None)
+    [entry] = feedback(client)
+    assert (entry["score"]["value"], entry["comment"]) == (0.5, 'correction: {"score":1}')
+    assert change(client, "f1", 400, score="x" * 501)["error"]["param"] == "score"
+    assert change(client, "f2", 404, score=1)["error"]["message"] == "Feedback 'f2' not found."
+
+
+def test_a_word_for_a_score_is_kept(client: Client) -> None:
+    report_run(client)
+    send(client, "/langsmith/feedback", {"id": "f1", "run_id": RUN, "key": "tone", "score": "friendly"}, 200)
+    [entry] = feedback(client)
+    assert (entry["score"], entry["comment"]) == (None, "tone: friendly")
+
+
+@pytest.mark.parametrize("spelling", ["id", "trace", "step", "span"])
+def test_scores_of_our_own_turns_are_their_feedback(client: Client, spelling: str) -> None:
+    turn = make_turn(keys.local(), "say Hello.")
+    step = client.get("/v1/logs/steps").json()["data"][0]["id"]
+    on_step = spelling in ("step", "span")
+    trace = turn.public_id if spelling == "id" else turn.public_id.replace("-", "")
+    run = {"step": step, "span": step.replace("-", "")[-16:]}.get(spelling, trace)
+    sent = {"id": "f1", "run_id": run, "trace_id": trace, "key": "correct", "score": 0, "value": "no", "comment": "Hm."}
+    send(client, "/langsmith/feedback", sent, 200)
+    send(client, "/api/public/scores", score(traceId=trace, observationId=run if on_step else None), 200)
+    by_langsmith, by_langfuse = sorted(feedback(client), key=lambda entry: str(entry["score"]["name"]))
+    assert by_langfuse["score"] == {"name": "helpful", "value": 0.5}
+    for entry in (by_langsmith, by_langfuse):
+        assert (entry["turn_id"], entry["step_id"]) == (turn.public_id, step if on_step else None)
+    change(client, "f1", score=1)
+    changed, _ = sorted(feedback(client), key=lambda entry: str(entry["score"]["name"]))
+    assert (changed["id"], changed["score"]["value"]) == (by_langsmith["id"], 1.0)
+    assert (changed["comment"], changed["created_at"]) == ("correct: no\nHm.", by_langsmith["created_at"])
+    assert len(client.get("/v1/logs/turns").json()["data"]) == 1
+
+
+def test_nobody_scores_turns_that_they_do_not_see(
+    client: Client, make_user: Callable[..., Actor], settings: Any
+) -> None:
+    settings.REQUIRE_LOGIN = True
+    mine, other = make_user("owner", teams=["red"]), make_user("other", teams=["blue"])
+    turn = make_turn(mine, "say Hello.")
+    secrets = [keys.create(user, name="k", actions=["ingest", "read"])[1] for user in (mine, other)]
+    headers = [{"Authorization": f"Bearer {secret}"} for secret in secrets]
+    sent = {"id": "f1", "run_id": turn.public_id, "key": "correct", "score": 0}
+    send(client, "/langsmith/feedback", sent, 200, **headers[1])
+    assert client.get("/v1/feedback", headers=headers[0]).json()["data"] == []
+    send(client, "/langsmith/feedback", sent, 200, **headers[0])
+    assert len(client.get("/v1/feedback", headers=headers[0]).json()["data"]) == 1
 
 
 @pytest.mark.parametrize(
     ("fields", "param"),
-    [({"run_id": None}, "run_id"), ({"key": ""}, "key"), ({"score": None}, "score"), ({"score": "much"}, "score")],
+    [({"run_id": None}, "run_id"), ({"key": ""}, "key"), ({"score": None}, "score"), ({"score": []}, "score")],
 )
 def test_what_is_no_feedback_is_refused(client: Client, fields: dict[str, Any], param: str) -> None:
     given = {"run_id": RUN, "key": "correct", "score": 1, **fields}

@@ -37,6 +37,7 @@ def delete_traces_of_turns(turns: Sequence[int]) -> None:
         for (key,) in _TRACE.all(owner.user, owner.scope, name)
     }
     delete_traces(traces)
+    SharedMark.objects.filter(trace_id__in=deleted)._raw_delete("default")  # of scores on turns of this server
 
 
 def delete_traces(traces: Iterable[int]) -> None:
