@@ -18,6 +18,8 @@ def install() -> None:
     as_spans = lazy_import("agents.telemetry.wire.otlp_encoding.turn_line")
     agents_api.trace = lazy_import("agents.telemetry.runner.traces.trace_json")
     TURN_FORMATS["otlp"] = TurnFormat("application/x-ndjson", "otlp.jsonl", as_spans)
+    as_trajectory = lazy_import("agents.telemetry.wire.atif.turn_line")
+    TURN_FORMATS["atif"] = TurnFormat("application/x-ndjson", "atif.jsonl", as_trajectory)
     backgrounds["telemetry"] = lazy_import("agents.telemetry.runner.background.TelemetryBackground")
     hooks.turn_origin = lazy_import("agents.telemetry.store.external.provenance.origin")
     hooks.agent_service = lazy_import("agents.telemetry.store.external.provenance.service_of_agent")

@@ -164,8 +164,8 @@ class Log(Resource[S], Generic[S, R]):
         fields: Sequence[str] | None = None,
         sort: str | None = None,
     ) -> Steps[Path]:
-        """Write all rows that match to a file, as they come: ``jsonl``, ``csv``, ``parquet``, of turns ``otlp``. The
-        file is there once it is whole."""
+        """Write all rows that match to a file, as they come: ``jsonl``, ``csv``, ``parquet``, of turns ``otlp`` and
+        ``atif``. The file is there once it is whole."""
         names = ",".join(fields) if fields else None
         return self._export(to, q=q, format=format, fields=names, sort=sort)
 

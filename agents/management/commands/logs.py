@@ -243,7 +243,7 @@ def _add_query(parser: ArgumentParser) -> None:
 
 
 def _add_export(parser: ArgumentParser) -> None:
-    parser.add_argument("--format", default="jsonl", help="jsonl or csv, or otlp (turns as OpenTelemetry's spans)")
+    parser.add_argument("--format", default="jsonl", help="jsonl, csv; of turns otlp (spans), atif (trajectories)")
     parser.add_argument("--out", default="-", help="a file; by default what is printed")
     parser.add_argument("--fields", default="", help="names with commas between")
     parser.add_argument("--whole", action="store_true", help="each turn with all of its steps (jsonl)")

@@ -1,9 +1,9 @@
 """Decoder of trajectories in the Agent Trajectory Interchange Format, ATIF-v1.x (read in its specification, not run).
 
 ``{"schema_version": "ATIF-v1.4", "session_id", "agent": {"name", "version", "model_name"}, "steps": [ … ],
-"final_metrics"}``, one, a list of them, or one a line. A turn begins with each message of the user that follows an
-answer; what the system says before is the instructions. A step of the agent is a call of its model, with the calls of
-tools and, in its ``observation``, their results.
+"final_metrics"}``, one, a list of them, or one a line; those of one session have a ``trajectory_id``. A turn begins
+with each message of the user that follows an answer; what the system says before is the instructions. A step of the
+agent is a call of its model, with the calls of tools and, in its ``observation``, their results.
 
 Attributes are those of session files (`agents.telemetry.reading.sessions`), messages in the shape of chat completions;
 ``cost_usd`` is of a call, ``totals`` the ``final_metrics``, at the last turn; format "atif". A step says when it was
@@ -43,6 +43,9 @@ from agents.telemetry.reading.timestamps import nanoseconds
 
 _STEP_NS = 1000
 _MAX_SESSION_CHARS = 60
+_MAX_PART_CHARS = 48
+UNKNOWN_VERSION = "unknown"
+"""Agents have to have a version."""
 _SOURCES = ("system", "user", "agent")
 _REJECTION_REASON = "its source is none of system, user and agent."
 
@@ -75,7 +78,8 @@ def _read_trajectory(value: object) -> _Trajectory:
     session = identifier(body.get("session_id")) or identifier(body.get("trajectory_id"))
     if not session:
         raise FormatError("short text is expected, which tells one trajectory from all others.", "session_id")
-    trajectory = _Trajectory(session, clean_json(body.get("agent")), min(nanoseconds(_first_time(body)), MAX_NS))
+    part = identifier(body.get("trajectory_id")) if body.get("session_id") else ""
+    trajectory = _Trajectory(session, part, clean_json(body.get("agent")), min(nanoseconds(_first_time(body)), MAX_NS))
     for number, step in enumerate(list_field(body, "steps"), 1):
         trajectory.read_step(number, clean_json(step))
     trajectory.end(clean_json(body.get("final_metrics")), text_field(body, "notes"))
@@ -88,13 +92,14 @@ def _first_time(body: JsonObject) -> object:
 
 
 class _Trajectory:
-    """The turns of a trajectory, step by step. ``ignored`` counts steps that were copied from an earlier one."""
+    """The turns of a trajectory, step by step. ``ignored`` counts steps that were copied from an earlier one; ``part``
+    tells it from others of the session, which number their steps alike."""
 
-    def __init__(self, session: str, agent: Any, first_ns: int) -> None:
+    def __init__(self, session: str, part: str, agent: Any, first_ns: int) -> None:
         self.rejected = self.ignored = 0
-        self._session = session
+        self._session, self._part = session, part
         agent = agent if isinstance(agent, dict) else {}
-        self._agent = without_empty(name=agent.get("name"), version=agent.get("version"), model=agent.get("model_name"))
+        self._agent = without_empty(name=agent.get("name"), version=_version(agent), model=agent.get("model_name"))
         self._tools = agent.get("tool_definitions")
         self._instructions: list[str] = []
         self._turns: list[SessionTurn] = []
@@ -148,7 +153,8 @@ class _Trajectory:
     def _begin_turn(self, key: str) -> None:
         if self._turns:
             self._turns[-1].close(self._before)  # without the time in which it waited for the user
-        turn = SessionTurn("atif", _short(self._session), key, self._at)
+        name = f"{_short(self._part, _MAX_PART_CHARS)}:{key}" if self._part else key
+        turn = SessionTurn("atif", _short(self._session), name, self._at)
         turn.span.attributes |= self._agent | without_empty(
             session=self._session, instructions="\n".join(self._instructions)
         )
@@ -168,7 +174,7 @@ class _Trajectory:
             input=self._new or None,
             output=[_answer(step, calls)],
             tools=self._tools,
-            usage={name: value for name, value in metrics.items() if name.endswith("_tokens")} or None,
+            usage=_usage(metrics) or None,
             cost_usd=metrics.get("cost_usd"),
         )
         tools = {
@@ -187,11 +193,21 @@ class _Trajectory:
         return tool
 
 
-def _short(session: str) -> str:
-    """Return a name of a session that is not cut in the name of a trace: two long ones may begin alike."""
-    if len(session) <= _MAX_SESSION_CHARS:
-        return session
-    return f"{session[:30]}-{blake2b(session.encode(), digest_size=8).hexdigest()}"
+def _version(agent: JsonObject) -> object:
+    version = agent.get("version")
+    return None if version == UNKNOWN_VERSION else version
+
+
+def _usage(metrics: JsonObject) -> JsonObject:
+    tokens = {name: value for name, value in metrics.items() if name.endswith("_tokens")}
+    return tokens | without_empty(reasoning_tokens=object_field(metrics, "extra").get("reasoning_tokens"))
+
+
+def _short(name: str, size: int = _MAX_SESSION_CHARS) -> str:
+    """Return a name that is not cut in the name of a trace: two long ones may begin alike."""
+    if len(name) <= size:
+        return name
+    return f"{name[:30]}-{blake2b(name.encode(), digest_size=8).hexdigest()}"
 
 
 def _answer(step: JsonObject, calls: list[JsonObject]) -> JsonObject:
