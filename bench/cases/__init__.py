@@ -15,6 +15,7 @@ from bench.cases import (
     function_calls,
     hostile_reports,
     idle_memory,
+    imports,
     ingest,
     large_things,
     lists,
@@ -97,6 +98,7 @@ CASES: dict[str, Case] = {
 LONG: dict[str, Case] = {
     "log-lists-large": log_lists.large,
     "log-numbers-large": log_numbers.large,
+    "imports": imports.rows,
     "soak": soak.rows,
 }
 """Cases that run only when they are asked for: they take many minutes."""
