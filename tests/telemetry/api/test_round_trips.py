@@ -1,0 +1,221 @@
+"""What is exported as whole turns is equal once another user has imported it: in all of the record and in all stored
+columns, but for ids and `EXCEPTIONS`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.models.people import User
+from agents.base.store import keys
+from agents.record.models.turns import Step, Turn, TurnBody
+from agents.telemetry.reading.spans import Span
+from agents.telemetry.store.external import inbox
+from agents.telemetry.store.external.projector import projector
+from tests.conftest import Clock
+from tests.support.inprocess import body_of, inline_service, json_of, open_database
+from tests.support.sample_turns import sample
+from tests.telemetry.reading import captures
+
+Record = dict[str, Any]
+LOOKUP = {"name": "lookup", "input_schema": {"type": "object", "properties": {"query": {"type": "string"}}}}
+FORMS = ["whole=true", "format=otlp"]
+TOOL = 'call get_order {"order": "8841"}'
+NATIVE: dict[str, tuple[str, Record]] = {
+    "completed": (f"think Look it up.\n{TOOL}\nthen\nsay It is on its way.", {}),
+    "failed": (f"{TOOL}\nthen\nfail 504 upstream timed out", {}),
+    "failed tool": ("call no_such_tool {}\nthen\nsay Sorry.", {}),
+    "cut off": ("say Half an answer\nlength", {}),
+    "out of rounds": (f"{TOOL}\nthen\n{TOOL}\nthen\nsay Never.", {"max_infer_iters": 1}),
+    "shielded": ("say forbidden", {"input_shields": ["demo_guard"], "output_shields": ["demo_guard"]}),
+    "awaits its client": ('call lookup {"query": "kettle"}', {"client_tools": [LOOKUP]}),
+    "cancelled": ('call lookup {"query": "teapot"}', {"client_tools": [LOOKUP]}),
+}
+"""Scripts of the model and configurations of the agent, of turns that the Agents API runs."""
+
+HERE = "the exporting server alone knows it, to go on with the turn"
+EXCEPTIONS = {
+    "source": "a copy is imported, wherever the turn ran",
+    "api": "no client of this server began a copy",
+    "traceparent": "the trace of the request is that of the exporting server",
+    "foreign": "what the import itself says of a copy",
+    "steps.round": "only the loop of this server counts rounds",
+    "steps.server_side": "nothing of a copy runs here",
+    "stored.body.request": "settings are of the exporting server, and a copy says what it was made of",
+    "stored.body.sanitized": "stored as it came, whatever was taken out of it where it ran",
+    "stored.steps.price_id": "the cost comes with the turn, by whichever price",
+    "stored.turn.number": "a turn that left its session leaves a gap in the numbers, and copies have none",
+    "stored.turn.lease_owner": HERE,
+    "stored.turn.lease_epoch": HERE,
+    "stored.turn.api": "no client of this server began a copy",
+    "stored.turn.source": "a copy is imported, wherever the turn ran",
+    "stored.steps.round": "only the loop of this server counts rounds",
+    "stored.steps.server_side": "nothing of a copy runs here",
+    "stored.turn.next_seq": HERE,
+    "stored.turn.expires_at": HERE,
+    "stored.turn.doubt_at": HERE,
+    "stored.turn.actor_key": HERE,
+    "agent.model": "the record lacks it so far",
+    "agent.name": "agents of others have a name: else that of their model",
+    "session.name": "the record lacks it so far",
+    "stop_reason": "the record lacks it so far",
+    "steps.status": "the record lacks it so far",
+    "stored.steps.answered_by_id": "the record lacks it so far",
+    "stored.steps.waited_us": "the record lacks it so far",
+    "stored.steps.duration_us": "the record lacks it so far",
+    "stored.steps.model_id": "the record lacks it so far",
+    "stored.steps.status": "the record lacks it so far",
+    "stored.turn.stop_reason": "the record lacks it so far",
+    "stored.turn.waited_us": "the record lacks it so far",
+    "stored.turn.waiting_at": "the record lacks it so far",
+    "stored.turn.duration_us": "the record lacks it so far",
+    "stored.turn.iterations": "the record lacks it so far",
+    "stored.body.output_preview": "the record lacks it so far",
+    "stored.body.attachments": "a copy has the contents of the turn, and not what the sample says of it",
+}
+"""Why a field of the record, or a column, differs in a copy."""
+KEYS = {"id", "turn_id", "parent_id", "session_id", "agent_id", "revision_id", "owner_id", "foreign_id"}
+
+
+@pytest.fixture(autouse=True)
+def _open(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    with open_database(django_db_blocker), inline_service():
+        yield
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_turns_of_the_agents_api_come_back_equal(form: str) -> None:
+    client = Client()
+    for name, (script, config) in NATIVE.items():
+        path, turn = run_turn(client, script, config)
+        if name == "cancelled":
+            post(client, f"{path}/turn/{turn['turn_id']}/cancel", {})
+    assert_round_trip(form)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_turns_with_feedback_tags_and_metadata_come_back_equal(form: str, clock: Clock) -> None:
+    sample(keys.local(), clock)
+    assert_round_trip(form)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_turns_of_all_captures_come_back_equal(form: str) -> None:
+    for name in captures.names():
+        report(keys.local(), captures.spans(name))
+    for name in captures.sessions():
+        report(keys.local(), captures.session_spans(name))
+    assert_round_trip(form, copies=1)
+
+
+def run_turn(client: Client, script: str, config: Record) -> tuple[str, Record]:
+    """Run a turn of a new agent; returns the path of its session, and the turn."""
+    settings = {
+        "model": "scripted/fast",
+        "instructions": "Be brief.",
+        "name": "support",
+        "toolgroups": ["builtin::demo"],
+    }
+    agent = post(client, "/v1/agents", {"agent_config": settings | config})["agent_id"]
+    path = f"/v1/agents/{agent}/session"
+    path += f"/{post(client, path, {'session_name': 'order 8841'})['session_id']}"
+    body = {"messages": [{"role": "user", "content": f"!script\n{script}"}], "stream": False}
+    return path, post(client, f"{path}/turn", body)
+
+
+def post(client: Client, path: str, body: Record) -> Record:
+    answer = client.post(path, body, content_type="application/json")
+    assert answer.status_code in (200, 502), body_of(answer)
+    content: Record = json_of(answer)
+    return content
+
+
+def report(actor: Actor, spans: list[Span]) -> None:
+    inbox.accept(actor, spans)
+    projector.wake()
+
+
+# ------------------------------------------------------------------------------------------ comparing
+
+
+def assert_round_trip(form: str, copies: int = 2) -> None:
+    """Users import in turn, each what the one before exports: the first copy is equal, and so is its copy."""
+    client = Client()
+    original, body = records(client), exported(client, form)
+    assert original
+    for number in range(copies):
+        client = client_of(f"user {number}")
+        upload = {"file": SimpleUploadedFile("turns.jsonl", body)}
+        assert client.post("/v1/imports", upload).status_code == 202
+        lines = list(differences(original, records(client)))
+        assert not lines, "\n".join(lines)
+        body = exported(client, form)
+
+
+def client_of(name: str) -> Client:
+    user = User.objects.create_user(name, password="correct horse battery")
+    _, key = keys.create(keys.of_user(user), name="k", actions=["ingest", "read"])
+    return Client(headers={"Authorization": f"Bearer {key}"})
+
+
+def exported(client: Client, form: str) -> bytes:
+    return body_of(client.get(f"/v1/logs/turns/export?{form}"))
+
+
+def records(client: Client) -> list[Record]:
+    """The records of all turns that this client's user owns, by the time they began, ids as positions."""
+    owned = [json.loads(line)["record"] for line in exported(client, "whole=true").splitlines()]
+    owned.sort(key=lambda record: (record["started_at"], record.get("model", ""), json.dumps(record.get("input"))))
+    sessions: dict[str, int] = {}
+    return [comparable(record, sessions) | {"stored": stored(record)} for record in owned]
+
+
+def comparable(record: Record, sessions: dict[str, int]) -> Record:
+    session, steps = record["session"], record.get("steps", [])
+    numbers = {step["id"]: step["number"] for step in steps}
+    feedback = [{**entry, "id": "", "step": numbers.get(entry.get("step"))} for entry in record.get("feedback", [])]
+    return {
+        **record,
+        "id": "",
+        "session": {**session, "id": sessions.setdefault(session["id"], len(sessions))},
+        "steps": [{**step, "id": "", "parent": numbers.get(step.get("parent", ""))} for step in steps],
+        "feedback": sorted(feedback, key=json.dumps),
+    }
+
+
+def stored(record: Record) -> Record:
+    """The columns of a turn and of its steps; terms are the same rows for all users."""
+    turn = ids.parse(ids.Kind.TURN, record["id"])
+    steps = Step.objects.unscoped("test").filter(turn_id=turn).order_by("number")
+    return {
+        "turn": columns(Turn.objects.unscoped("test").filter(pk=turn).values().get()),
+        "body": columns(TurnBody.objects.unscoped("test").filter(pk=turn).values().get()),
+        "steps": list(map(columns, steps.values())),
+    }
+
+
+def columns(row: Record) -> Record:
+    return {name: value for name, value in row.items() if name not in KEYS}
+
+
+def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
+    """Each value that is another one, but for the exceptions."""
+    field = re.sub(r"\[\d+\]", "", path).strip(".")
+    if field in EXCEPTIONS:
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name in sorted(before.keys() | after.keys()):
+            yield from differences(before.get(name), after.get(name), f"{path}.{name}")
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for index, values in enumerate(zip(before, after, strict=True)):
+            yield from differences(*values, f"{path}[{index}]")
+    elif before != after:
+        yield f"{path}: {before!r} became {after!r}"
