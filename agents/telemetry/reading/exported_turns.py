@@ -142,6 +142,7 @@ def _turn(trace: str, record: TurnRecord, steps: Sequence[StepRecord]) -> Extern
         input=tuple(record.input),
         output=record.output,
         error=record.error,
+        stop_reason=record.stop_reason,
         steps=tuple(_step(trace, step, record, agent) for step in steps),
         model=record.model[:MAX_NAME_CHARS],
         provider=record.provider[:MAX_NAME_CHARS],

@@ -82,7 +82,7 @@ def prepare_turn(record: ExternalTurn, format_: str) -> PreparedTurn:
     turn = PreparedTurn(
         **{name: getattr(record, name) for name in _SAME},
         format=record.format or format_,
-        stop_reason=stop_reason(record.output, record.error),
+        stop_reason=_stop_reason(record),
         body=_body(record),
         tokens=TurnTokens(
             index_tokens(input_text(record.input)),
@@ -95,10 +95,15 @@ def prepare_turn(record: ExternalTurn, format_: str) -> PreparedTurn:
     return with_steps(turn, prepare_steps(record.steps))
 
 
+def _stop_reason(record: ExternalTurn) -> str:
+    return stop_reason(record.output, record.error) if record.stop_reason is None else record.stop_reason
+
+
 def prepare_beginning(record: ExternalTurn, format_: str) -> PreparedTurn:
     """Prepare a turn as one that goes on and has no steps yet."""
     return prepare_turn(
-        replace(record, status="in_progress", ended_us=None, output=None, error=None, steps=()), format_
+        replace(record, status="in_progress", ended_us=None, output=None, error=None, stop_reason=None, steps=()),
+        format_,
     )
 
 

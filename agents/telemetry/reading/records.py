@@ -48,7 +48,8 @@ class ExternalTurn(msgspec.Struct, frozen=True):
     sender's id of the conversation, or ``trace:<id>`` where there is none; ``session_name`` its display name, where
     that is something else. ``agents`` are all that took part, ``agent`` the one that was asked. ``warnings`` are
     sentences for the reader (attributes that were cut, a parent that never arrived). ``run`` is the id that a coding
-    agent itself gives the turn, the same in all reports of it, ``format`` that of the spans it is reported in."""
+    agent itself gives the turn, the same in all reports of it, ``format`` that of the spans it is reported in.
+    ``stop_reason`` is set only where the sender says it of the turn itself: else its last message has it."""
 
     id: str
     session: str
@@ -61,6 +62,7 @@ class ExternalTurn(msgspec.Struct, frozen=True):
     input: tuple[TurnMessage, ...] = ()
     output: CompletionMessage | None = None
     error: ErrorInfo | None = None
+    stop_reason: str | None = None
     steps: tuple[ExternalStep, ...] = ()
     model: str = ""
     provider: str = ""
