@@ -220,7 +220,8 @@ def _tool(
     base: StepCard, turn: TurnSnapshot, step: StepSnapshot, client_tools: Callable[[], list[ToolDef]]
 ) -> StepCard:
     detail = step_details.read_detail(step, step_details.StoredToolRun) or step_details.StoredToolRun()
-    waits = step.status == "awaiting_input" and turn.status == "awaiting_input" and bool(detail.tool_calls)
+    open_here = not step.foreign and turn.status == "awaiting_input"  # a copy of a turn waits elsewhere
+    waits = step.status == "awaiting_input" and open_here and bool(detail.tool_calls)
     asks = waits and detail.approval == "requested"
     images = blocks.picture_blocks(step_values.pictures(step), step.cuts, base.url)
     results = citations.result_blocks(detail)

@@ -22,13 +22,12 @@ from agents.telemetry.reading import evaluations
 from agents.telemetry.reading.coerce import text
 from agents.telemetry.reading.decoding import Decoded, FormatError
 from agents.telemetry.reading.json_text import parse_json
-from agents.telemetry.reading.records import ExternalStatus, ExternalStep, ExternalTurn
+from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.reading.sanitize import MAX_DEPTH, MAX_NAME_CHARS, clean_json
 from agents.telemetry.reading.spans import Span
 
 TURN_ATTRIBUTE, STEP_ATTRIBUTE = "agents.turn", "agents.step"
 """Attributes with the JSON of a record; a turn's has no steps where they have spans of their own."""
-_OPEN: dict[str, ExternalStatus] = {"queued": "in_progress", "awaiting_input": "in_progress"}
 MAX_LABELS = 100
 METADATA_DEPTH = 8
 """Levels of metadata that are stored: a query can name each value of a list by several paths, at each level."""
@@ -170,7 +169,7 @@ def _step(trace: str, step: StepRecord, turn: TurnRecord, agent: str) -> Externa
         kind=detail.kind if isinstance(detail, OtherDetail) else "",
         name=step.name[:MAX_NAME_CHARS],
         detail=detail,
-        status=_OPEN.get(step.status) or cast(ExternalStatus, step.status),
+        status=step.status,
         parent=step.parent,
         started_us=step.started_at,
         ended_us=step.completed_at,

@@ -19,6 +19,9 @@ from agents.record.schemas.turn_body import TurnBodyDraft, answer_text, body_col
 from agents.telemetry.reading.records import ExternalStatus, ExternalStep, ExternalTurn
 from agents.telemetry.reading.turn_warnings import trace_truncated
 
+OPEN = ("in_progress", "awaiting_input")
+"""The statuses of steps that go on."""
+
 
 class PreparedStep(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A step with its content; the other fields are those of `ExternalStep`."""
@@ -149,8 +152,8 @@ def prepare_steps(steps: Iterable[ExternalStep]) -> list[PreparedStep]:
 
 
 def _content(step: ExternalStep) -> StepContent:
-    """The content of a step. Of one in progress only a tool's call is known."""
-    if step.status != "in_progress":
+    """The content of a step. Of an open one only a tool's call is known."""
+    if step.status not in OPEN:
         return step_content(step.detail, step.error)
     return step_content(step.detail, None) if isinstance(step.detail, ToolDetail) else NO_CONTENT
 

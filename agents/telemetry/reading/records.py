@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from agents.record.schemas.content import CompletionMessage, TurnMessage, Usage
-from agents.record.schemas.events import ErrorInfo, StepDetail, StepType
+from agents.record.schemas.events import ErrorInfo, StepDetail, StepStatus, StepType
 from agents.record.schemas.feedback import ReportedFeedback
 
-ExternalStatus = Literal["in_progress", "completed", "failed", "cancelled", "interrupted"]
-"""The status of a step or a turn. Only turns may also be ``awaiting_input``."""
+ExternalStatus = StepStatus
+"""The status of a step or a turn."""
 
 
 class ExternalStep(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ class ExternalTurn(msgspec.Struct, frozen=True):
     id: str
     session: str
     agent: str
-    status: ExternalStatus | Literal["awaiting_input"]
+    status: ExternalStatus
     started_us: int
     ended_us: int | None = None
     agents: tuple[str, ...] = ()

@@ -47,7 +47,7 @@ def test_a_record_is_the_turn() -> None:
         "support",
         "awaiting_input",
     )
-    assert [(step.name, step.status) for step in turn.steps] == [("t", "in_progress")]
+    assert [(step.name, step.status) for step in turn.steps] == [("t", "awaiting_input")]
 
 
 @pytest.mark.parametrize("value", HOSTILE)

@@ -11,7 +11,7 @@ from agents.record.store import write_steps
 from agents.record.store.step_rows import UNKNOWN_COST, Cost, StepDraft, StepOutcome, step_row
 from agents.record.store.totals import TurnTotals
 from agents.record.store.write_steps import StepPlan, StoredStep
-from agents.telemetry.reading.prepared_turns import PreparedStep, PreparedTurn, last_positions
+from agents.telemetry.reading.prepared_turns import OPEN, PreparedStep, PreparedTurn, last_positions
 from agents.telemetry.store.external.owners import external_id
 
 # ------------------------------------------------------------------------------------------ planning
@@ -77,7 +77,8 @@ def _draft(keys: StepKeys, record: PreparedTurn, step: PreparedStep, number: int
         name=step.name,
         model=step.model,
         started_us=started,
-        outcome=None if step.status == "in_progress" else _outcome(step, record, started),
+        status=step.status,
+        outcome=None if step.status in OPEN else _outcome(step, record, started),
         parent=keys.steps.get(step.parent),
         foreign_id=external_id(step.id),
         agent=keys.agents.get(step.agent),
