@@ -149,6 +149,7 @@ def _turn(trace: str, record: TurnRecord, steps: Sequence[StepRecord]) -> Extern
         tags=tuple(tag[:100] for tag in record.tags[:MAX_LABELS] if tag.strip()),
         metadata=cast(dict[str, str], clean_json(record.metadata, MAX_DEPTH - METADATA_DEPTH)),
         instructions=record.agent.instructions,
+        agent_model=record.agent.model[:MAX_NAME_CHARS],
         hidden=external.get("hidden") is True,
         warnings=tuple(_texts(external.get("warnings"))),
         feedback=tuple(evaluations.bounded(as_reported(entry)) for entry in record.feedback),

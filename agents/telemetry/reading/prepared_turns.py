@@ -64,6 +64,7 @@ class PreparedTurn(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     tags: tuple[str, ...]
     metadata: dict[str, str]
     instructions: str
+    agent_model: str
     feedback: tuple[ReportedFeedback, ...]
     body: tuple[Any, ...]
     tokens: TurnTokens
@@ -72,7 +73,7 @@ class PreparedTurn(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
 _SAME = (
     *("id", "session", "session_name", "agent", "agents", "status", "started_us", "ended_us", "error", "model"),
-    *("provider", "user", "tags", "metadata", "instructions", "feedback"),
+    *("provider", "user", "tags", "metadata", "instructions", "agent_model", "feedback"),
 )
 
 

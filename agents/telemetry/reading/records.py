@@ -49,7 +49,8 @@ class ExternalTurn(msgspec.Struct, frozen=True):
     that is something else. ``agents`` are all that took part, ``agent`` the one that was asked. ``warnings`` are
     sentences for the reader (attributes that were cut, a parent that never arrived). ``run`` is the id that a coding
     agent itself gives the turn, the same in all reports of it, ``format`` that of the spans it is reported in.
-    ``stop_reason`` is set only where the sender says it of the turn itself: else its last message has it."""
+    ``agent_model`` is the model of the agent's configuration, where that is reported. ``stop_reason`` is set only where
+    the sender says it of the turn itself: else its last message has it."""
 
     id: str
     session: str
@@ -74,6 +75,7 @@ class ExternalTurn(msgspec.Struct, frozen=True):
     hidden: bool = False
     warnings: tuple[str, ...] = ()
     session_name: str = ""
+    agent_model: str = ""
     run: str = ""
     format: str = ""
     feedback: tuple[ReportedFeedback, ...] = ()

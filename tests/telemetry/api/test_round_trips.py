@@ -63,7 +63,6 @@ EXCEPTIONS = {
     "stored.turn.expires_at": HERE,
     "stored.turn.doubt_at": HERE,
     "stored.turn.actor_key": HERE,
-    "agent.model": "the record lacks it so far",
     "agent.name": "agents of others have a name: else that of their model",
     "session.name": "the record lacks it so far",
     "stored.steps.answered_by_id": "the record lacks it so far",

@@ -71,7 +71,8 @@ class AgentKeys:
 def _new_agent(owner: Owner, name: str, turn: PreparedTurn) -> int:
     key, revision = ids.new_key(turn.started_us), ids.new_key(turn.started_us)
     source = source_of(turn).value
-    model = (turn.model or UNKNOWN_MODEL)[:300]
+    own_model = turn.agent_model if name == turn.agent else ""
+    model = (own_model or turn.model or UNKNOWN_MODEL)[:300]
     now = ids.now_us()
     _ADD_AGENT.execute(
         key, name[:300], model, owner.user, owner.scope, revision, source, turn.started_us, now, external_id(name)
