@@ -131,7 +131,7 @@ def _turn(trace: str, record: TurnRecord, steps: Sequence[StepRecord]) -> Extern
     return ExternalTurn(
         id=trace,
         session=record.session.id,
-        session_name=record.session.name[:MAX_NAME_CHARS],
+        session_name=record.session.name[:MAX_NAME_CHARS] or None,
         agent=agent,
         status="in_progress" if record.status == "queued" else record.status,
         started_us=record.started_at,

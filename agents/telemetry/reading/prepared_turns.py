@@ -50,7 +50,7 @@ class PreparedTurn(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     id: str
     format: str
     session: str
-    session_name: str
+    session_name: str | None
     agent: str
     agents: tuple[str, ...]
     status: str

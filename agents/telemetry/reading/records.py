@@ -44,9 +44,9 @@ class ExternalStep(msgspec.Struct, frozen=True):
 
 
 class ExternalTurn(msgspec.Struct, frozen=True):
-    """One turn. ``id`` stays the same whatever arrives later, and in whatever order. ``session`` is the
-    sender's id of the conversation, or ``trace:<id>`` where there is none; ``session_name`` its display name, where
-    that is something else. ``agents`` are all that took part, ``agent`` the one that was asked. ``warnings`` are
+    """One turn. ``id`` stays the same whatever arrives later, and in whatever order. ``session`` is the sender's id of
+    the conversation, or ``trace:<id>`` where there is none; ``session_name`` its display name, where that is something
+    else, None where it has none. ``agents`` are all that took part, ``agent`` the one that was asked. ``warnings`` are
     sentences for the reader (attributes that were cut, a parent that never arrived). ``run`` is the id that a coding
     agent itself gives the turn, the same in all reports of it, ``format`` that of the spans it is reported in.
     ``agent_model`` is the model of the agent's configuration, where that is reported. ``stop_reason`` is set only where
@@ -74,7 +74,7 @@ class ExternalTurn(msgspec.Struct, frozen=True):
     tools: tuple[dict[str, Any], ...] = ()
     hidden: bool = False
     warnings: tuple[str, ...] = ()
-    session_name: str = ""
+    session_name: str | None = ""
     agent_model: str = ""
     run: str = ""
     format: str = ""

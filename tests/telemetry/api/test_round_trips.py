@@ -64,7 +64,6 @@ EXCEPTIONS = {
     "stored.turn.doubt_at": HERE,
     "stored.turn.actor_key": HERE,
     "agent.name": "agents of others have a name: else that of their model",
-    "session.name": "the record lacks it so far",
     "stored.steps.answered_by_id": "the record lacks it so far",
     "stored.steps.waited_us": "the record lacks it so far",
     "stored.steps.duration_us": "the record lacks it so far",

@@ -159,6 +159,8 @@ def _extent(draft: SessionDraft) -> tuple[int, ...]:
 
 def _session_name(turn: PreparedTurn) -> str:
     """The name of a session on pages: its own where it has one, else the sender's id of it."""
+    if turn.session_name is None:
+        return ""
     return (turn.session_name or ("" if is_placeholder(turn.session) else turn.session))[:500]
 
 
