@@ -51,7 +51,8 @@ class Spent(Usage):
 
 class StepRecord(Wire):
     """``usage`` and ``cost_nano`` (billionths of a dollar) are there only where the step itself spent them; ``parent``
-    is the id of the step it was done in, ``agent`` the name of the agent that did it, empty for that of the turn."""
+    is the id of the step it was done in, ``waited_us`` how long it waited for somebody, ``agent`` the name of the agent
+    that did it, empty for that of the turn."""
 
     id: Id
     number: Count = 0
@@ -63,6 +64,7 @@ class StepRecord(Wire):
     started_at: Past
     completed_at: Past | None = None
     ttft_us: Micros | None = None
+    waited_us: Micros | None = None
     usage: Spent | None = None
     cost_nano: Cost | None = None
     parent: str = ""
@@ -99,6 +101,7 @@ class TurnRecord(Wire):
     api: str = ""
     started_at: Past
     completed_at: Past | None = None
+    waited_us: Micros | None = None
     model: str = ""
     provider: str = ""
     user: str = ""

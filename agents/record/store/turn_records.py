@@ -26,7 +26,17 @@ from agents.record.store.tags import tags_of
 
 Json = dict[str, Any]
 
-_TURN = ("agent_id", "revision_id", "session_id", "source", "api", "stop_reason", "provider_id", "end_user_id")
+_TURN = (
+    "agent_id",
+    "revision_id",
+    "session_id",
+    "source",
+    "api",
+    "stop_reason",
+    "provider_id",
+    "end_user_id",
+    "waited_us",
+)
 
 
 def of_turn(actor: Actor, key: int) -> Json:
@@ -52,6 +62,7 @@ def of_snapshot(actor: Actor, turn: TurnSnapshot) -> Json:
         "api": Api(row["api"]).label,
         "started_at": iso(turn.started_at),
         "completed_at": _iso_or_none(turn.completed_at),
+        "waited_us": row["waited_us"],
         "model": turn.model,
         "provider": terms.text(row["provider_id"]),
         "user": terms.text(row["end_user_id"]),
@@ -127,7 +138,7 @@ def _body(turn: int) -> Json:
 def _of_steps(turn: int) -> dict[int, Json]:
     """Return the fields of the steps of a turn that their snapshots lack, by key."""
     steps = Step.objects.unscoped("turn checked").filter(turn_id=turn)
-    rows = list(steps.values_list("pk", "cost_nano", "parent_id", "agent_id"))
+    rows = list(steps.values_list("pk", "cost_nano", "parent_id", "agent_id", "waited_us"))
     agents = Agent.objects.unscoped("turn checked").filter(pk__in={row[3] for row in rows if row[3]})
     names = {key: name or model for key, name, model in agents.values_list("pk", "name", "model")}
     return {
@@ -135,8 +146,9 @@ def _of_steps(turn: int) -> dict[int, Json]:
             "cost_nano": cost_nano,
             "parent": ids.public(ids.Kind.STEP, parent) if parent else "",
             "agent": names.get(agent, ""),
+            "waited_us": waited_us,
         }
-        for key, cost_nano, parent, agent in rows
+        for key, cost_nano, parent, agent, waited_us in rows
     }
 
 

@@ -36,6 +36,7 @@ class PreparedStep(msgspec.Struct, frozen=True, array_like=True, gc=False):
     started_us: int | None
     ended_us: int | None
     ttft_us: int | None
+    waited_us: int | None
     usage: Usage | None
     cost_nano: int | None
     error: ErrorInfo | None
@@ -57,6 +58,7 @@ class PreparedTurn(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     stop_reason: str
     started_us: int
     ended_us: int | None
+    waited_us: int | None
     error: ErrorInfo | None
     model: str
     provider: str
@@ -72,7 +74,19 @@ class PreparedTurn(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
 
 _SAME = (
-    *("id", "session", "session_name", "agent", "agents", "status", "started_us", "ended_us", "error", "model"),
+    *(
+        "id",
+        "session",
+        "session_name",
+        "agent",
+        "agents",
+        "status",
+        "started_us",
+        "ended_us",
+        "waited_us",
+        "error",
+        "model",
+    ),
     *("provider", "user", "tags", "metadata", "instructions", "agent_model", "feedback"),
 )
 
@@ -142,6 +156,7 @@ def prepare_steps(steps: Iterable[ExternalStep]) -> list[PreparedStep]:
             step.started_us,
             step.ended_us,
             step.ttft_us,
+            step.waited_us,
             step.usage,
             step.cost_nano,
             step.error,

@@ -33,6 +33,7 @@ class ExternalStep(msgspec.Struct, frozen=True):
     started_us: int | None = None
     ended_us: int | None = None
     ttft_us: int | None = None
+    waited_us: int | None = None
     model: str = ""
     provider: str = ""
     usage: Usage | None = None
@@ -58,6 +59,7 @@ class ExternalTurn(msgspec.Struct, frozen=True):
     status: ExternalStatus
     started_us: int
     ended_us: int | None = None
+    waited_us: int | None = None
     agents: tuple[str, ...] = ()
     traces: tuple[str, ...] = ()
     input: tuple[TurnMessage, ...] = ()

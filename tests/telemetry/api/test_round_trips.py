@@ -37,6 +37,7 @@ NATIVE: dict[str, tuple[str, Record]] = {
     "out of rounds": (f"{TOOL}\nthen\n{TOOL}\nthen\nsay Never.", {"max_infer_iters": 1}),
     "shielded": ("say forbidden", {"input_shields": ["demo_guard"], "output_shields": ["demo_guard"]}),
     "awaits its client": ('call lookup {"query": "kettle"}', {"client_tools": [LOOKUP]}),
+    "answered": ('call lookup {"query": "cup"}\nthen\nsay There it is.', {"client_tools": [LOOKUP]}),
     "cancelled": ('call lookup {"query": "teapot"}', {"client_tools": [LOOKUP]}),
 }
 """Scripts of the model and configurations of the agent, of turns that the Agents API runs."""
@@ -53,6 +54,8 @@ EXCEPTIONS = {
     "stored.body.sanitized": "stored as it came, whatever was taken out of it where it ran",
     "stored.steps.price_id": "the cost comes with the turn, by whichever price",
     "stored.turn.number": "a turn that left its session leaves a gap in the numbers, and copies have none",
+    "stored.steps.model_id": "the record lacks it so far",
+    "stored.turn.leg_count": "the requests are those of the exporting server",
     "stored.turn.lease_owner": HERE,
     "stored.turn.lease_epoch": HERE,
     "stored.turn.api": "no client of this server began a copy",
@@ -65,12 +68,7 @@ EXCEPTIONS = {
     "stored.turn.actor_key": HERE,
     "agent.name": "agents of others have a name: else that of their model",
     "stored.steps.answered_by_id": "the record lacks it so far",
-    "stored.steps.waited_us": "the record lacks it so far",
-    "stored.steps.duration_us": "the record lacks it so far",
-    "stored.steps.model_id": "the record lacks it so far",
-    "stored.turn.waited_us": "the record lacks it so far",
     "stored.turn.waiting_at": "nobody can answer a copy, which waits elsewhere",
-    "stored.turn.duration_us": "the record lacks it so far",
     "stored.turn.iterations": "the record lacks it so far",
     "stored.body.output_preview": "the record lacks it so far",
     "stored.body.attachments": "a copy has the contents of the turn, and not what the sample says of it",
@@ -92,12 +90,18 @@ def test_turns_of_the_agents_api_come_back_equal(form: str) -> None:
         path, turn = run_turn(client, script, config)
         if name == "cancelled":
             post(client, f"{path}/turn/{turn['turn_id']}/cancel", {})
+        if name == "answered":
+            [call] = turn["output_message"]["tool_calls"]
+            answer = {"call_id": call["call_id"], "tool_name": "lookup", "content": "on the shelf"}
+            post(client, f"{path}/turn/{turn['turn_id']}/resume", {"tool_responses": [answer], "stream": False})
     assert_round_trip(form)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_turns_with_feedback_tags_and_metadata_come_back_equal(form: str, clock: Clock) -> None:
     sample(keys.local(), clock)
+    for rows in (Turn.objects.unscoped("test"), Step.objects.unscoped("test")):
+        rows.update(waited_us=None)  # the sample's are longer than its turns
     assert_round_trip(form)
 
 

@@ -87,8 +87,8 @@ def _draft(keys: StepKeys, record: PreparedTurn, step: PreparedStep, number: int
 
 def _outcome(step: PreparedStep, record: PreparedTurn, started: int) -> StepOutcome:
     ended = started if step.ended_us is None else max(step.ended_us, started)
-    cost = _cost(step, record)
-    return StepOutcome(step.status, started, ended, step.nature, step.ttft_us, step.usage, step.error, cost)
+    spent = (step.usage, step.error, _cost(step, record), step.waited_us)
+    return StepOutcome(step.status, started, ended, step.nature, step.ttft_us, *spent)
 
 
 def _start(step: PreparedStep, record: PreparedTurn) -> int:

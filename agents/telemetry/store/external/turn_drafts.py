@@ -29,7 +29,7 @@ def turn_draft(owner: Owner, turn: PreparedTurn, keys: tuple[int, int, int, int]
         scope=owner.scope,
         api=Api.NONE,
         source=source_of(turn),
-        state=TurnState(status, turn.started_us, ended, turn.stop_reason, turn.error),
+        state=TurnState(status, turn.started_us, ended, turn.stop_reason, turn.error, turn.waited_us),
         totals=totals,
         agent=agent,
         model=turn.model,
