@@ -52,7 +52,8 @@ class Spent(Usage):
 class StepRecord(Wire):
     """``usage`` and ``cost_nano`` (billionths of a dollar) are there only where the step itself spent them; ``parent``
     is the id of the step it was done in, ``waited_us`` how long it waited for somebody, ``agent`` the name of the agent
-    that did it, empty for that of the turn."""
+    that did it, empty for that of the turn. ``model`` is the one that an inference is listed under, None in exports of
+    earlier versions."""
 
     id: Id
     number: Count = 0
@@ -65,6 +66,7 @@ class StepRecord(Wire):
     completed_at: Past | None = None
     ttft_us: Micros | None = None
     waited_us: Micros | None = None
+    model: str | None = None
     usage: Spent | None = None
     cost_nano: Cost | None = None
     parent: str = ""

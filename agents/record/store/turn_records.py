@@ -138,7 +138,7 @@ def _body(turn: int) -> Json:
 def _of_steps(turn: int) -> dict[int, Json]:
     """Return the fields of the steps of a turn that their snapshots lack, by key."""
     steps = Step.objects.unscoped("turn checked").filter(turn_id=turn)
-    rows = list(steps.values_list("pk", "cost_nano", "parent_id", "agent_id", "waited_us"))
+    rows = list(steps.values_list("pk", "cost_nano", "parent_id", "agent_id", "waited_us", "model_id"))
     agents = Agent.objects.unscoped("turn checked").filter(pk__in={row[3] for row in rows if row[3]})
     names = {key: name or model for key, name, model in agents.values_list("pk", "name", "model")}
     return {
@@ -147,14 +147,17 @@ def _of_steps(turn: int) -> dict[int, Json]:
             "parent": ids.public(ids.Kind.STEP, parent) if parent else "",
             "agent": names.get(agent, ""),
             "waited_us": waited_us,
+            "model": terms.text(model),
         }
-        for key, cost_nano, parent, agent, waited_us in rows
+        for key, cost_nano, parent, agent, waited_us, model in rows
     }
 
 
 def _step(step: StepSnapshot, stored_values: Json) -> Json:
     spent = step.usage.model_dump(exclude_defaults=True)
-    return _without_empty(
+    model = {"model": stored_values.get("model", "")} if step.type == "inference" else {}
+    with_spent = {"usage": spent} if spent or stored_values.get("cost_nano") is not None else {}
+    fields = _without_empty(
         {
             "id": ids.public(ids.Kind.STEP, step.key),
             "number": step.number,
@@ -170,7 +173,8 @@ def _step(step: StepSnapshot, stored_values: Json) -> Json:
             "error": _error(step.error),
             "detail": msgspec.Raw(step.detail) if step.detail else None,
         }
-    ) | ({"usage": spent} if spent or stored_values.get("cost_nano") is not None else {})
+    )
+    return fields | model | with_spent
 
 
 def _feedback(entry: ReportedFeedback) -> Json:

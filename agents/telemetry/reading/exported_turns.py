@@ -177,13 +177,17 @@ def _step(trace: str, step: StepRecord, turn: TurnRecord, agent: str) -> Externa
         ended_us=step.completed_at,
         ttft_us=step.ttft_us,
         waited_us=step.waited_us,
-        model=(getattr(detail, "model", "") or step.name)[:MAX_NAME_CHARS] if is_model else "",
+        model=_model(step, detail)[:MAX_NAME_CHARS] if is_model else "",
         provider=turn.provider[:MAX_NAME_CHARS] if is_model else "",
         usage=step.usage,
         cost_nano=step.cost_nano,
         error=step.error,
         agent=step.agent[:MAX_NAME_CHARS] or agent,
     )
+
+
+def _model(step: StepRecord, detail: StepDetail) -> str:
+    return (getattr(detail, "model", "") or step.name) if step.model is None else step.model
 
 
 def _detail(step: StepRecord) -> StepDetail:

@@ -54,7 +54,6 @@ EXCEPTIONS = {
     "stored.body.sanitized": "stored as it came, whatever was taken out of it where it ran",
     "stored.steps.price_id": "the cost comes with the turn, by whichever price",
     "stored.turn.number": "a turn that left its session leaves a gap in the numbers, and copies have none",
-    "stored.steps.model_id": "the record lacks it so far",
     "stored.turn.leg_count": "the requests are those of the exporting server",
     "stored.turn.lease_owner": HERE,
     "stored.turn.lease_epoch": HERE,
