@@ -30,7 +30,7 @@ def stop_reason(output: CompletionMessage | None, error: ErrorInfo | None) -> st
 
 class TurnBodyDraft(msgspec.Struct, frozen=True):
     """The body of a turn that is to be stored. ``request`` is JSON text, ``traceparent`` the trace that its request
-    belonged to."""
+    belonged to, ``shown`` the text for the preview of its output."""
 
     input: Sequence[TurnMessage]
     request: str
@@ -38,6 +38,7 @@ class TurnBodyDraft(msgspec.Struct, frozen=True):
     output: CompletionMessage | None = None
     error: ErrorInfo | None = None
     traceparent: str = ""
+    shown: str = ""
 
 
 def body_columns(draft: TurnBodyDraft) -> tuple[Any, ...]:
@@ -46,7 +47,7 @@ def body_columns(draft: TurnBodyDraft) -> tuple[Any, ...]:
     return (
         preview(_asked(draft.input)),
         "[" + ",".join(message.model_dump_json(exclude_none=True) for message in draft.input) + "]",
-        *output_columns(draft.output, draft.error, answer_text(draft.output)),
+        *output_columns(draft.output, draft.error, draft.shown),
         draft.request,
         msgspec.json.encode(draft.metadata).decode(),
         IMAGES * images | DOCUMENTS * ('"documents":[{' in draft.request),
@@ -90,6 +91,12 @@ def _is_of_program(text: str) -> bool:
 
 def answer_text(output: CompletionMessage | None) -> str:
     return text_of(output.content) if output else ""
+
+
+def calls_text(output: CompletionMessage | None) -> str:
+    """Render the calls of a message as text, for a preview."""
+    calls = output.tool_calls if output else ()
+    return ", ".join(f"{call.tool_name}({call.arguments_json or ''})" for call in calls)
 
 
 def preview(text: str) -> str:

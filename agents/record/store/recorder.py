@@ -23,7 +23,6 @@ from agents.base.store.sql import Insert, Select, SelectAmong, Update, UpdateByK
 from agents.record.models.agents import Session
 from agents.record.models.choices import OF_RESPONSES, TurnStatus
 from agents.record.models.turns import Item, Response, Turn, TurnBody
-from agents.record.schemas.content import CompletionMessage
 from agents.record.schemas.events import (
     USER_INPUT,
     Delta,
@@ -42,7 +41,7 @@ from agents.record.schemas.events import (
 )
 from agents.record.schemas.events import Event as AnyEvent
 from agents.record.schemas.items import input_items, items_of
-from agents.record.schemas.turn_body import OUTPUT_COLUMNS, answer_text, output_columns, stop_reason
+from agents.record.schemas.turn_body import OUTPUT_COLUMNS, answer_text, calls_text, output_columns, stop_reason
 from agents.record.store import ending_hooks, inputs, replay, search, spending, steps
 from agents.record.store.new_responses import follow_response
 from agents.record.store.spending import Spending
@@ -230,7 +229,7 @@ def _fold_awaiting(change: _Changes, event: TurnAwaiting) -> None:
         expires_at=waits_until(event.at, change.ref.await_days),
     )
     message = event.output_message
-    change.output = output_columns(message, None, _calls(message) or answer_text(message))
+    change.output = output_columns(message, None, calls_text(message) or answer_text(message))
     change.answer = "", ""  # its last words are a call, which its step tells
     _release(change, event.at)
     _close_response(change, event.seq, event.at, TurnStatus.AWAITING_INPUT)
@@ -239,12 +238,6 @@ def _fold_awaiting(change: _Changes, event: TurnAwaiting) -> None:
 def waits_until(from_us: int, days: int | None = None) -> int:
     """Return the time at which a turn ends that waits for somebody since then (microseconds since 1970)."""
     return from_us + (days or settings.AWAIT_DAYS) * DAY_US
-
-
-def _calls(message: CompletionMessage | None) -> str:
-    """Render the calls of a message as text, for a preview."""
-    calls = message.tool_calls if message else ()
-    return ", ".join(f"{call.tool_name}({call.arguments_json or ''})" for call in calls)
 
 
 def _fold_end(change: _Changes, event: TurnEnded) -> None:
@@ -257,7 +250,7 @@ def _fold_end(change: _Changes, event: TurnEnded) -> None:
     change.failed = event.status == "failed"
     inputs.end(change.ref.turn, cancelled=event.status == "cancelled")
     answer = answer_text(message)
-    change.output = output_columns(message, error, answer or _calls(message) or event.reason or "")
+    change.output = output_columns(message, error, answer or calls_text(message) or event.reason or "")
     change.answer = answer, error.message if error else ""
     _release(change, event.at)
     _close_response(change, event.seq, event.at, status)

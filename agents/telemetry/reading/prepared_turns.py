@@ -15,7 +15,14 @@ from agents.record.schemas.feedback import ReportedFeedback
 from agents.record.schemas.search_documents import StepTokens, TurnTokens, index_tokens, steps_document
 from agents.record.schemas.searchable_text import metadata_text
 from agents.record.schemas.step_content import NO_CONTENT, StepContent, StepNature, nature_of, step_content
-from agents.record.schemas.turn_body import TurnBodyDraft, answer_text, body_columns, input_text, stop_reason
+from agents.record.schemas.turn_body import (
+    TurnBodyDraft,
+    answer_text,
+    body_columns,
+    calls_text,
+    input_text,
+    stop_reason,
+)
 from agents.telemetry.reading.records import ExternalStatus, ExternalStep, ExternalTurn
 from agents.telemetry.reading.turn_warnings import trace_truncated
 
@@ -176,7 +183,18 @@ def _content(step: ExternalStep) -> StepContent:
 
 def _body(record: ExternalTurn) -> tuple[Any, ...]:
     request = _request_json(record)
-    return body_columns(TurnBodyDraft(record.input, request, record.metadata, record.output, record.error))
+    content = (record.input, request, record.metadata, record.output, record.error)
+    return body_columns(TurnBodyDraft(*content, shown=_shown(record)))
+
+
+def _shown(record: ExternalTurn) -> str:
+    """The text for the preview of the output: the answer, else its calls, else why the turn stopped. A turn that waits
+    shows what it waits for."""
+    answer, calls = answer_text(record.output), calls_text(record.output)
+    if record.status == "awaiting_input":
+        return calls or answer
+    stopped = record.stop_reason if record.stop_reason != stop_reason(record.output, record.error) else ""
+    return answer or calls or stopped or ""
 
 
 def _request_json(record: ExternalTurn) -> str:

@@ -36,7 +36,7 @@ NATIVE: dict[str, tuple[str, Record]] = {
     "cut off": ("say Half an answer\nlength", {}),
     "out of rounds": (f"{TOOL}\nthen\n{TOOL}\nthen\nsay Never.", {"max_infer_iters": 1}),
     "shielded": ("say forbidden", {"input_shields": ["demo_guard"], "output_shields": ["demo_guard"]}),
-    "awaits its client": ('call lookup {"query": "kettle"}', {"client_tools": [LOOKUP]}),
+    "awaits its client": ('say Let me see.\ncall lookup {"query": "kettle"}', {"client_tools": [LOOKUP]}),
     "answered": ('call lookup {"query": "cup"}\nthen\nsay There it is.', {"client_tools": [LOOKUP]}),
     "cancelled": ('call lookup {"query": "teapot"}', {"client_tools": [LOOKUP]}),
 }
@@ -66,10 +66,9 @@ EXCEPTIONS = {
     "stored.turn.doubt_at": HERE,
     "stored.turn.actor_key": HERE,
     "agent.name": "agents of others have a name: else that of their model",
-    "stored.steps.answered_by_id": "the record lacks it so far",
+    "stored.steps.answered_by_id": "nobody of the importing server answered it; the detail has the name",
     "stored.turn.waiting_at": "nobody can answer a copy, which waits elsewhere",
-    "stored.turn.iterations": "the record lacks it so far",
-    "stored.body.output_preview": "the record lacks it so far",
+    "stored.turn.iterations": "of a turn that runs they are counted at its end, of a copy each time",
     "stored.body.attachments": "a copy has the contents of the turn, and not what the sample says of it",
 }
 """Why a field of the record, or a column, differs in a copy."""
