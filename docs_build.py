@@ -6,6 +6,7 @@ there as it was written (``queries.md`` beside ``queries/``), and ``llms.txt`` l
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -23,6 +24,15 @@ except ImportError:  # in a clone that only serves
 ROOT = Path(__file__).resolve().parent
 SOURCES, SITE, CONFIG = ROOT / "docs", ROOT / "build" / "docs", ROOT / "zensical.toml"
 
+NOT_SHOWN = (
+    "assets/stylesheets/classic",  # of the theme's other variant
+    "assets/images/favicon.png",  # the mark is one
+    "assets/social.png",  # of the repository's own page
+    "404.html",  # the server has its own
+    "progress",  # of the repository alone
+    "progress.md",
+)
+
 
 class DocsHook(Hook):  # type: ignore[type-arg]  # of no parameters where it is object
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
@@ -37,11 +47,20 @@ def build() -> None:
     subprocess.run(line, cwd=ROOT, check=True)
     for path in SOURCES.rglob("*.md"):
         shutil.copy(path, SITE / path.relative_to(SOURCES))
-    shutil.rmtree(SITE / "assets" / "stylesheets" / "classic", ignore_errors=True)  # of the theme's other variant
-    (SITE / "assets" / "social.png").unlink(missing_ok=True)  # of the repository's own page
+    for name in NOT_SHOWN:
+        path = SITE / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    _leave_out_of_search("progress/")
     for path in SITE.rglob("*.html"):
         path.write_text(without_indents(path.read_text(encoding="utf-8")), encoding="utf-8")
     (SITE / "llms.txt").write_text(listing(), encoding="utf-8")
+
+
+def _leave_out_of_search(page: str) -> None:
+    index = SITE / "search.json"
+    content = json.loads(index.read_text(encoding="utf-8"))
+    content["items"] = [item for item in content["items"] if not item["location"].startswith(page)]
+    index.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
 
 
 def without_indents(page: str) -> str:
