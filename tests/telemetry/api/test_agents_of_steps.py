@@ -27,11 +27,6 @@ def _static() -> None:
     collect_static()
 
 
-def report(client: Client, *spans: Any) -> None:
-    answer = client.post("/v1/traces", json.dumps(reports.request(*spans)), content_type="application/json")
-    assert answer.status_code == 200, answer.content
-
-
 def rows(client: Client, query: str, level: str = "steps") -> list[Any]:
     answer = client.get(f"/v1/logs/{level}", {"q": query})
     assert answer.status_code == 200, answer.content
@@ -43,7 +38,7 @@ def names(client: Client, query: str) -> list[tuple[str, str]]:
 
 
 def test_a_step_is_found_by_the_agent_that_did_it(client: Client) -> None:
-    report(client, *reports.delegated(1))
+    reports.send(client, *reports.delegated(1))
     of_finder = [("finder", "finder"), ("finder", "gpt-4o"), ("finder", "search")]
     assert names(client, "agent:finder") == of_finder
     assert names(client, "agent:desk type:inference") == [("desk", "gpt-4o")]
@@ -56,7 +51,7 @@ def test_a_step_is_found_by_the_agent_that_did_it(client: Client) -> None:
 
 
 def test_turns_are_found_in_which_an_agent_did_something(client: Client) -> None:
-    report(client, *reports.delegated(1), *reports.delegated(2, "writer"))
+    reports.send(client, *reports.delegated(1), *reports.delegated(2, "writer"))
     [turn] = rows(client, "step(agent:finder)", "turns")
     assert turn["agent_name"] == "desk"
     assert rows(client, "step(agent:finder tool:search status:failed)", "turns") == [turn]
@@ -67,7 +62,7 @@ def test_turns_are_found_in_which_an_agent_did_something(client: Client) -> None
 
 def test_numbers_are_those_of_the_agents_that_did_the_steps(client: Client) -> None:
     Price.objects.create(model="*", starts_at=to_datetime(0), input_nano=1000, output_nano=2000)
-    report(client, *reports.delegated(1))
+    reports.send(client, *reports.delegated(1))
     groups = client.get("/v1/logs/steps/stats", {"by": "agent"}).json()["groups"]
     counted = {
         group["values"][0]: (
@@ -87,14 +82,14 @@ def test_numbers_are_those_of_the_agents_that_did_the_steps(client: Client) -> N
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_exports_name_the_agent_of_each_step(client: Client, form: str) -> None:
-    report(client, *reports.delegated(1))
+    reports.send(client, *reports.delegated(1))
     text = body_of(client.get("/v1/logs/steps/export", {"format": form, "q": "tool:search"})).decode()
     [row] = [json.loads(text)] if form == "jsonl" else csv.DictReader(io.StringIO(text))
     assert row["agent_name"] == "finder"
 
 
 def test_whole_turns_and_their_traces_name_it_too(client: Client) -> None:
-    report(client, *reports.delegated(1))
+    reports.send(client, *reports.delegated(1))
     [line] = body_of(client.get("/v1/logs/turns/export", {"whole": "true"})).splitlines()
     row = json.loads(line)
     steps = {step["name"]: step.get("agent") for step in row["record"]["steps"]}
@@ -105,7 +100,7 @@ def test_whole_turns_and_their_traces_name_it_too(client: Client) -> None:
 
 
 def test_the_list_of_steps_shows_it(client: Client) -> None:
-    report(client, *reports.delegated(1))
+    reports.send(client, *reports.delegated(1))
     page = client.get("/steps/", {"q": "agent:finder type:tool"}).content.decode()
     row = page.partition('<tr class="log-row')[2].partition("</tr>")[0]
     assert "finder" in row
@@ -114,9 +109,9 @@ def test_the_list_of_steps_shows_it(client: Client) -> None:
 
 def test_a_step_changes_its_agent_when_more_is_reported(client: Client) -> None:
     root, first, below, *others = reports.delegated(1)
-    report(client, root, first, *others)
+    reports.send(client, root, first, *others)
     assert {name for name, _ in names(client, "")} == {"desk"}
-    report(client, below)
+    reports.send(client, below)
     assert ("finder", "search") in names(client, "")
     assert ("desk", "search") not in names(client, "")
 
@@ -133,7 +128,7 @@ def test_steps_after_a_hand_off_are_those_of_the_agent_that_took_over(client: Cl
 
 
 def test_what_a_deleted_agent_did_stays_and_is_not_its_turns(client: Client) -> None:
-    report(client, *reports.delegated(1))
+    reports.send(client, *reports.delegated(1))
     [tool] = rows(client, "tool:search")
     assert client.delete(f"/v1/agents/{tool['agent_id']}").status_code == 204
     [row] = rows(client, "tool:search")
@@ -141,20 +136,20 @@ def test_what_a_deleted_agent_did_stays_and_is_not_its_turns(client: Client) -> 
     assert names(client, "agent:desk type:tool") == []
     groups = client.get("/v1/logs/steps/stats", {"by": "agent"}).json()["groups"]
     assert {tuple(group["labels"]) for group in groups} == {("desk",), ("",)}
-    report(client, *reports.delegated(2))
+    reports.send(client, *reports.delegated(2))
     assert names(client, "agent:finder type:tool") == [("finder", "search")]
 
 
 def test_an_agent_has_the_instructions_of_its_own_turn(client: Client) -> None:
     told = json.dumps([{"type": "text", "content": "Find it."}])
     own: dict[str, Any] = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "finder"}
-    report(client, *reports.delegated(1), reports.span(2, 1, "finder", **own, gen_ai__system_instructions=told))
+    reports.send(client, *reports.delegated(1), reports.span(2, 1, "finder", **own, gen_ai__system_instructions=told))
     [tool] = rows(client, "tool:search")
     config = client.get(f"/v1/agents/{tool['agent_id']}").json()["agent_config"]
     assert config["instructions"] == "Find it."
 
 
 def test_an_agent_that_is_asked_itself_is_stored_with_its_turn_alone(client: Client) -> None:
-    report(client, *reports.turn(1))
+    reports.send(client, *reports.turn(1))
     assert not Step.objects.unscoped("test").exclude(agent_id=None).exists()
     assert {name for name, _ in names(client, "agent:forecaster")} == {"forecaster"}

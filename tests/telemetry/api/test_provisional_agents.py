@@ -3,7 +3,6 @@ that was no more than such a name is gone then."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -29,11 +28,6 @@ def _static() -> None:
     collect_static()
 
 
-def report(client: Client, *spans: Any) -> None:
-    answer = client.post("/v1/traces", json.dumps(reports.request(*spans)), content_type="application/json")
-    assert answer.status_code == 200, answer.content
-
-
 def names() -> list[str]:
     return sorted(Agent.objects.unscoped("test").values_list("name", flat=True))
 
@@ -46,9 +40,9 @@ def program() -> Agent:
 def test_a_name_that_only_a_running_turn_had_is_no_agent(client: Client) -> None:
     first, tool, last, root = reports.turn(1)
     for span in (first, tool, last):
-        report(client, span)
+        reports.send(client, span)
         assert names() == [PROGRAM]
-    report(client, root)
+    reports.send(client, root)
     assert names() == ["forecaster"]
     page = client.get("/agents/").content.decode()
     assert "forecaster" in page
@@ -60,26 +54,26 @@ def test_a_name_that_only_a_running_turn_had_is_no_agent(client: Client) -> None
 def test_it_stays_while_another_turn_stands_under_it(client: Client) -> None:
     first, *others = reports.turn(1)
     second, *rest = reports.turn(2, at=10)
-    report(client, first, second)
-    report(client, *others)
+    reports.send(client, first, second)
+    reports.send(client, *others)
     assert names() == ["forecaster", PROGRAM]
-    report(client, *rest)
+    reports.send(client, *rest)
     assert names() == ["forecaster"]
 
 
 def test_it_comes_again_with_the_next_turn(client: Client) -> None:
     for trace in (1, 2):
         first, *others = reports.turn(trace, at=10 * trace)
-        report(client, first)
+        reports.send(client, first)
         assert PROGRAM in names()
-        report(client, *others)
+        reports.send(client, *others)
         assert names() == ["forecaster"]
 
 
 def test_a_sub_agent_that_was_taken_for_the_turns_own_stays(client: Client) -> None:
     desk, call, finder, *below = reports.delegated(1)
-    report(client, finder, *below)
-    report(client, call, desk)
+    reports.send(client, finder, *below)
+    reports.send(client, call, desk)
     assert names() == ["desk", "finder"]
 
 
@@ -111,7 +105,7 @@ def with_another_session() -> None:
 @pytest.mark.parametrize("changed", [revised, limited, disabled, native, with_another_session])
 def test_one_that_somebody_cares_for_stays(client: Client, changed: Any) -> None:
     first, *others = reports.turn(1)
-    report(client, first)
+    reports.send(client, first)
     changed()
-    report(client, *others)
+    reports.send(client, *others)
     assert names() == ["forecaster", PROGRAM]

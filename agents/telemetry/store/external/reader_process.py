@@ -53,7 +53,7 @@ class ReaderProcess:
     UnreadableTrace and ReaderStopped."""
 
     def __init__(self, module: str) -> None:
-        self._process = subprocess.Popen(  # noqa: S603 - the callers are below, with modules of ours
+        self._process = subprocess.Popen(  # noqa: S603 - no argument is anybody else's: ours alone name a module
             (sys.executable, "-m", module),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
