@@ -24,6 +24,7 @@ from agents.base.access import ACTIONS, Actor
 from agents.base.store import failures, keys, readiness, scopes, terms
 from agents.knowledge.store import vectors
 from agents.record.store import costs, spending
+from agents.telemetry.store.external.batch_reader import batch_reader
 from agents.telemetry.store.external.refused_reports import refusals
 from tests import deadline, kept, lengthy, second_database
 from tests.support import tables
@@ -100,6 +101,7 @@ def _fresh_caches() -> Iterator[None]:
     refusals.clear()
     yield
     ids.use_clock(None)
+    batch_reader.stop()
 
 
 @pytest.fixture(autouse=True)

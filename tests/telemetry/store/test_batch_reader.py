@@ -17,7 +17,8 @@ from agents.record.models.turns import Step, Turn, TurnBody
 from agents.telemetry.models.traces import SpanBatch, Trace
 from agents.telemetry.reading.otlp import traces_from_json
 from agents.telemetry.store.external import batch_reader, due_traces, inbox, projection, reader_process
-from agents.telemetry.store.external.projector import projector
+from agents.telemetry.store.external.projector import project_at_once, projector
+from tests.support.live.process import eventually
 from tests.telemetry.reading import reports
 
 pytestmark = pytest.mark.django_db
@@ -127,3 +128,14 @@ def test_no_process_is_left_behind(me: Actor) -> None:
     keep(me)
     projector.wake()
     assert not reader_process._running
+
+
+def test_nor_after_an_import_once_there_is_none_for_long(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(me, words=10)
+    monkeypatch.setattr(batch_reader, "IDLE_S", 0.5)
+    process = Process(lambda pid: None)
+    with connection.execute_wrapper(process):
+        project_at_once(me.user_id, due_traces.next_pass())
+    assert process.ids
+    assert len(turns()) == MANY
+    eventually(lambda: not reader_process._running)

@@ -30,6 +30,7 @@ class BatchReader:
         self._lock = threading.Lock()
         self._process: ReaderProcess | None = None
         self._used_at = 0.0
+        self._timer: threading.Timer | None = None
 
     @contextmanager
     def claimed(self, wanted: bool) -> Iterator[bool]:
@@ -41,6 +42,7 @@ class BatchReader:
         finally:
             if claimed:
                 self._used_at = time.monotonic()
+                self._watch()
                 self._lock.release()
 
     def read(self, chunks: Iterable[Sequence[DueTrace]]) -> Iterator[tuple[DueTrace, Reading]]:
@@ -88,12 +90,20 @@ class BatchReader:
         except UnreadableTrace as error:
             return error
 
-    def rest(self) -> None:
-        """End the process where it has had nothing to do for long."""
-        if self._process is not None and time.monotonic() - self._used_at > IDLE_S:
-            with self.claimed(True) as claimed:
-                if claimed:
-                    self.stop()
+    def _watch(self) -> None:
+        """See to it that the process ends. Imports use it in commands and in servers without a projector: nobody else
+        would."""
+        if self._process is not None and self._timer is None:
+            self._timer = threading.Timer(self._used_at + IDLE_S - time.monotonic(), self._rest)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _rest(self) -> None:
+        with self._lock:
+            self._timer = None
+            if time.monotonic() - self._used_at >= IDLE_S:
+                self.stop()
+            self._watch()
 
     def stop(self) -> None:
         """End the process."""

@@ -107,7 +107,6 @@ class Projector:
             self._stop.wait(SHARED_S)  # reports that come meanwhile are most likely of the same senders
         elif not self._wakeup.wait(SHARED_S if self._senders.are_held else IDLE_S):
             self._senders.rest()
-            batch_reader.rest()
         self._wakeup.clear()
 
     def _run_passes(self) -> None:
