@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from agentsite import memory
@@ -39,12 +41,28 @@ def run(argv: list[str], data_folder: Callable[[], str] | None = None) -> None:
     arguments = _read_env_file(argv[1:])
     if not arguments or (arguments[0].startswith("-") and arguments[0] not in {"-h", "--help", "--version"}):
         arguments.insert(0, "serve")
-    if arguments[0] in {"-h", "--help"} or arguments == ["help"]:
-        sys.stdout.write(usage(Path(argv[0]).name))
-    elif arguments[0] in {"--version", "version"}:
-        sys.stdout.write(f"Turnlog {__version__}\n")
-    else:
-        _run_command(argv[0], arguments, data_folder)
+    with _readers_may_leave():
+        if arguments[0] in {"-h", "--help"} or arguments == ["help"]:
+            sys.stdout.write(usage(Path(argv[0]).name))
+        elif arguments[0] in {"--version", "version"}:
+            sys.stdout.write(f"Turnlog {__version__}\n")
+        else:
+            _run_command(argv[0], arguments, data_folder)
+        sys.stdout.flush()
+
+
+@contextmanager
+def _readers_may_leave() -> Iterator[None]:
+    """End without a word where whoever reads the output has enough, as ``head`` does."""
+    try:
+        yield
+    except BrokenPipeError:
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
+            sys.exit(128 + signal.SIGPIPE)
+        raise
 
 
 def usage(program: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -39,6 +40,19 @@ def test_help_names_every_command() -> None:
 
 def test_it_says_its_version() -> None:
     assert run("--version").stdout == run("version", program="-m turnlog").stdout == f"Turnlog {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["shell", "-c", "print('word ' * 100_000)"]])
+def test_whoever_reads_what_it_says_may_leave(arguments: list[str], tmp_path: Path) -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path)}
+    line = [sys.executable, "manage.py", *arguments]
+    done = subprocess.run(
+        line, cwd=ROOT, env=environment, stdout=write_end, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+    )
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
 
 
 # ---------------------------------------------------------------------------------------- files of settings
