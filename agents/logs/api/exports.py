@@ -75,8 +75,9 @@ class _Export(ApiView):
     one on a line (with ``whole=true`` each with its whole turn: under ``turn`` as the Agents API shows it, under
     ``record`` all that is known of it, which ``logs import`` reads back), as otlp the spans of each turn in
     OpenTelemetry's JSON and as atif its trajectory (turns only), as csv a flat table (``bom=true`` for spreadsheets
-    that ask for it). ``format=parquet`` is the same table where the server has pyarrow. ``fields`` are names with
-    commas between; ``meta.<path>``, and of steps ``args.<path>`` and ``result.<path>``, are values inside of JSON."""
+    that ask for it). ``format=parquet`` is the same table where the server has pyarrow, with ``whole=true`` with the
+    two as columns of text. ``fields`` are names with commas between; ``meta.<path>``, and of steps ``args.<path>`` and
+    ``result.<path>``, are values inside of JSON."""
 
     actions = {"get": "read"}
     level: ClassVar[Level]

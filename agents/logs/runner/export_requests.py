@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, NotFound
@@ -14,12 +16,14 @@ from agents.llama_stack.wire import turn_json
 from agents.logs.schemas.sorting import NEWEST_FIRST, SortOrder, read_order
 from agents.logs.store import data_columns, export
 from agents.logs.store.data_columns import DataColumn
-from agents.logs.wire.export import TURN_FORMATS, Data, RowEncoder, encoder, line, read_format, with_turn
+from agents.logs.wire.export import TURN_FORMATS, WHOLE_COLUMNS, Data, RowEncoder, encoder, read_format
 from agents.query import parser
 from agents.query.tree import Level, Query
 from agents.record.schemas.records import TurnRecord
 from agents.record.store import read_turns, turn_records
 
+WHOLE_FORMATS = frozenset({"jsonl", "parquet"})
+"""Formats of rows that can have the whole of each turn besides."""
 TRUE, FALSE = frozenset({"1", "true", "yes"}), frozenset({"", "0", "false", "no"})
 
 
@@ -44,12 +48,13 @@ def read_request(actor: Actor, level: Level, params: Mapping[str, str]) -> Expor
     format_, full_turns = read_format(params.get("format", "")), _flag(params, "whole")
     if format_ in TURN_FORMATS and level == "turn" and not params.get("fields"):
         return ExportRequest(actor, query, format_, RowEncoder(b"", _no_rows), full_turns=True, order=order)
-    if full_turns and (format_ != "jsonl" or level != "turn" or params.get("fields")):
-        raise InvalidRequest("whole: only turns as jsonl, with all their fields, can be had whole.", param="whole")
+    if full_turns and (format_ not in WHOLE_FORMATS or level != "turn" or params.get("fields")):
+        message = "whole: only turns as jsonl or parquet, with all their fields, can be had whole."
+        raise InvalidRequest(message, param="whole")
     fields = [name.strip() for name in params.get("fields", "").split(",") if name.strip()]
     data = data_columns.read(level, fields)
     names = [column.name for column in data]
-    row_encoder = encoder(format_, level, fields, bom=_flag(params, "bom"), data=names)
+    row_encoder = encoder(format_, level, fields, bom=_flag(params, "bom"), data=names, whole=full_turns)
     return ExportRequest(actor, query, format_, row_encoder, full_turns, order, data)
 
 
@@ -68,7 +73,7 @@ def encoders(export_request: ExportRequest, rows: Sequence[Any]) -> Iterator[Cal
     """Yield functions that encode rows; full turns one by one, as each may be large."""
     if export_request.full_turns:
         turn_format = TURN_FORMATS.get(export_request.format)
-        encode_turn = partial(_turn, turn_format.encode) if turn_format else with_full_turn
+        encode_turn = partial(_turn, turn_format.encode) if turn_format else partial(whole_turn, export_request.encoder)
         yield from (partial(encode_turn, export_request.actor, row) for row in rows)
     elif rows:
         yield partial(_rows, export_request, rows)
@@ -79,13 +84,15 @@ def _rows(export_request: ExportRequest, rows: Sequence[Any]) -> bytes:
     return export_request.encoder.encode(rows, data)
 
 
-def with_full_turn(actor: Actor, row: Any) -> bytes:
-    """Encode a row of the log with its full turn as a line; nothing where that was deleted meanwhile."""
+def whole_turn(row_encoder: RowEncoder, actor: Actor, row: Any) -> bytes:
+    """Encode a row of the log with its whole turn (`WHOLE_COLUMNS`); nothing where that was deleted meanwhile."""
     try:
         turn = read_turns.turn(actor, row.id)
-        return with_turn(line(row), turn_json(turn), turn_records.encoded(turn_records.of_snapshot(actor, turn)))
+        record = turn_records.encoded(turn_records.of_snapshot(actor, turn))
     except NotFound:
         return b""
+    whole = (msgspec.Raw(content) for content in (turn_json(turn), record))
+    return row_encoder.encode([row], [dict(zip(WHOLE_COLUMNS, whole, strict=True))])
 
 
 def _turn(encode: Callable[[TurnRecord], bytes], actor: Actor, row: Any) -> bytes:

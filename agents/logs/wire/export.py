@@ -33,6 +33,9 @@ TYPES = {
 }
 """The formats of rows. Those of full turns are in `TURN_FORMATS`."""
 ROWS: dict[str, type[BaseModel]] = {"turn": TurnRow, "session": SessionRow, "step": StepRow, "response": ResponseRow}
+WHOLE_COLUMNS = ("turn", "record")
+"""What a row of a whole turn has besides: the turn as in the Agents API, and the complete record, which can be imported
+again (`agents.record.schemas.records`); in Parquet as texts of JSON."""
 BOM = "\ufeff".encode()
 _OMITTED = frozenset({"last_turn", "steps"})
 """Fields that are neither a value nor a flat object: a row in a row, a list of objects."""
@@ -79,16 +82,25 @@ class RowEncoder:
 
 
 def encoder(
-    format_: str, level: str, fields: Sequence[str] | None = None, *, bom: bool = False, data: Collection[str] = ()
+    format_: str,
+    level: str,
+    fields: Sequence[str] | None = None,
+    *,
+    bom: bool = False,
+    data: Collection[str] = (),
+    whole: bool = False,
 ) -> RowEncoder:
     """Return the encoder of a format. ``fields`` are the columns in order, all by default; those in ``data`` are no
-    fields of rows. Raises InvalidRequest for one that there is not, and for a format of full turns."""
+    fields of rows, nor are `WHOLE_COLUMNS`, which a table has if it is ``whole``. Raises InvalidRequest for one that
+    there is not, and for a format of full turns."""
     if format_ in TURN_FORMATS:
         message = f"format: {format_} is for turns that are exported whole, with all their fields."
         raise InvalidRequest(message, param="format")
     if format_ == "jsonl":
         return _lines(level, fields, data)
     names = _checked_fields(fields, columns(level), data)
+    if whole:
+        names = [*names, *WHOLE_COLUMNS]
     if format_ == "parquet":
         return _parquet(level, names)
     head = (BOM if bom else b"") + _table([names])
@@ -134,12 +146,6 @@ def _with_data(line: bytes, data: Mapping[str, Any]) -> bytes:
 def line(row: BaseModel, only: set[str] | None = None) -> bytes:
     """Encode a row as a line of JSON."""
     return row.__pydantic_serializer__.to_json(row, include=only) + b"\n"
-
-
-def with_turn(line: bytes, turn: bytes, record: bytes) -> bytes:
-    """Add the full turn, as encoded JSON, to a line: under ``turn`` as in the Agents API, under ``record``
-    the complete record, which can be imported again (`agents.record.schemas.records`)."""
-    return b'%b,"turn":%b,"record":%b}\n' % (line[:-2], turn, record)
 
 
 # --------------------------------------------------------------------------------------------- table

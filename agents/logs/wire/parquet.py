@@ -1,5 +1,5 @@
 """Encode rows of the logs as Parquet with pyarrow: a library of 55 MB, and so an optional dependency
-(``pip install pyarrow``). Each batch of rows is a row group, which is written and returned at once.
+(``pip install pyarrow``). Rows are written in row groups, which are returned at once.
 """
 
 from __future__ import annotations
@@ -13,6 +13,10 @@ import msgspec
 
 from agents.base.errors import InvalidRequest
 
+GROUP_ROWS = 500
+GROUP_CHARS = 4 * 2**20
+"""Characters of the texts of a row group, from which on its rows are written."""
+
 
 class ParquetWriter:
     """Writes one file: `encode` returns its new bytes, `tail` its end. ``columns`` are names with the JSON
@@ -25,18 +29,31 @@ class ParquetWriter:
             message = "format: this server writes no Parquet; whoever runs it can add it by 'pip install pyarrow'."
             raise InvalidRequest(message, param="format", code="parquet_not_installed") from error
         self._out = _OutputBuffer()
+        self._rows: list[list[Any]] = []
+        self._chars = 0
         self._schema = self._arrow.schema([(name, self._type(name, kind)) for name, kind in columns])
         sink = self._arrow.PythonFile(self._out, mode="w")
         self._writer = parquet.ParquetWriter(sink, self._schema, compression="zstd")
 
     def encode(self, rows: Sequence[dict[str, Any]]) -> bytes:
-        """Encode rows that are dictionaries by column name."""
-        columns = [[_value(row.get(field.name), field.type) for row in rows] for field in self._schema]
-        arrays = [self._arrow.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
-        self._writer.write_table(self._arrow.Table.from_arrays(arrays, schema=self._schema))
+        """Encode rows that are dictionaries by column name; they are kept until there is a row group of them."""
+        for row in rows:
+            values = [_value(row.get(field.name), field.type) for field in self._schema]
+            self._rows.append(values)
+            self._chars += sum(len(value) for value in values if isinstance(value, str))
+            if len(self._rows) >= GROUP_ROWS or self._chars >= GROUP_CHARS:
+                self._write_group()
         return self._out.take()
 
+    def _write_group(self) -> None:
+        columns = zip(*self._rows, strict=True)
+        arrays = [self._arrow.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
+        self._writer.write_table(self._arrow.Table.from_arrays(arrays, schema=self._schema))
+        self._rows, self._chars = [], 0
+
     def tail(self) -> bytes:
+        if self._rows:
+            self._write_group()
         self._writer.close()
         return self._out.take()
 

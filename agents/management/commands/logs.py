@@ -151,6 +151,8 @@ class Command(BaseCommand):
         request = export_requests.read_request(
             keys.local(), options["level"], {**params, "q": " ".join(options["query"])}
         )
+        if options["out"] == "-" and request.format == "parquet":
+            raise CommandError("parquet is no text: name a file with --out")
         if options["out"] == "-":
             self._write_to_stdout(request)
             return
@@ -243,10 +245,12 @@ def _add_query(parser: ArgumentParser) -> None:
 
 
 def _add_export(parser: ArgumentParser) -> None:
-    parser.add_argument("--format", default="jsonl", help="jsonl, csv; of turns otlp (spans), atif (trajectories)")
+    parser.add_argument(
+        "--format", default="jsonl", help="jsonl, csv, parquet; of turns otlp (spans), atif (trajectories)"
+    )
     parser.add_argument("--out", default="-", help="a file; by default what is printed")
     parser.add_argument("--fields", default="", help="names with commas between")
-    parser.add_argument("--whole", action="store_true", help="each turn with all of its steps (jsonl)")
+    parser.add_argument("--whole", action="store_true", help="each turn with all of its steps (jsonl, parquet)")
     parser.add_argument("--bom", action="store_true", help="with a byte order mark (csv)")
 
 

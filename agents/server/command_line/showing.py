@@ -9,10 +9,11 @@ from typing import Any
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import NotFound
-from agents.logs.runner.export_requests import with_full_turn
+from agents.logs.runner.export_requests import whole_turn
 from agents.logs.schemas.row_ids import public
 from agents.logs.schemas.rows import RowFeedback, SessionRow, StepRow, TokenCounts, TurnRow
 from agents.logs.store import rows
+from agents.logs.wire.export import encoder
 from agents.record.schemas import step_texts
 from agents.record.schemas.events import ErrorInfo
 from agents.record.schemas.feedback import ReportedFeedback
@@ -57,8 +58,9 @@ def find(actor: Actor, text: str) -> RecordTarget:
 
 def json_lines(actor: Actor, target: RecordTarget) -> Iterator[bytes]:
     """Yield the turns of a record as a whole export writes them, oldest first."""
+    lines = encoder("jsonl", "turn")
     for row in rows.of("turn", _turns(actor, target)):
-        yield with_full_turn(actor, row)
+        yield whole_turn(lines, actor, row)
 
 
 def _turns(actor: Actor, target: RecordTarget) -> list[int]:

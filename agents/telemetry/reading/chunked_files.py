@@ -8,14 +8,16 @@ one knows that its last turn is over. Skipped entries are reported with the numb
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import BinaryIO, cast
 
 from agents.base.errors import InvalidRequest
 from agents.telemetry.reading import exported_turns, files, gzip_files, parquet_files
 from agents.telemetry.reading.decoding import Decoded, FormatError, as_object
 from agents.telemetry.reading.detect_format import FileFormat
+from agents.telemetry.reading.exported_turns import RECORD_COLUMN
 from agents.telemetry.reading.json_text import parse_json
 from agents.telemetry.reading.spans import Span
 
@@ -185,15 +187,17 @@ def _document_chunk(lines: _NumberedLines, start: bytes, format_: FileFormat) ->
 
 def _rows(file: BinaryIO, format_: FileFormat) -> Iterator[FileChunk]:
     """Read a table. ``size`` is the whole file's at once, because the rows of a table lie scattered over it."""
-    chunk = FileChunk(size=file.seek(0, io.SEEK_END))
+    chunk, before = FileChunk(size=file.seek(0, io.SEEK_END)), 0
     file.seek(0)
     try:
-        for rows in parquet_files.read_batches(file):
+        for rows in parquet_files.read_batches(file, only=RECORD_COLUMN if format_ == "turns" else None):
             chunk.lines += len(rows)
-            try:
-                chunk.add(files.decode_rows(format_, rows), 0)
-            except InvalidRequest as error:
-                chunk.skipped.append(SkippedEntry(0, error.message, len(rows)))
+            if format_ == "turns":
+                for number, row in enumerate(rows, before + 1):
+                    _add(chunk, number, partial(exported_turns.from_row, row))
+            else:
+                _add(chunk, 0, partial(files.decode_rows, format_, rows), len(rows))
+            before += len(rows)
             yield chunk
             chunk = FileChunk()
     except FormatError as error:
@@ -202,15 +206,21 @@ def _rows(file: BinaryIO, format_: FileFormat) -> Iterator[FileChunk]:
 
 
 def _add_decoded(chunk: FileChunk, number: int, data: bytes, format_: FileFormat) -> None:
-    try:
+    def decoded() -> Decoded:
         value = parse_json(data)
-        is_own = format_ == "turns"
-        decoded = exported_turns.from_json(value) if is_own else files.decode_file(format_, data, number or 1)
-        chunk.add(decoded, number)
+        return exported_turns.from_json(value) if format_ == "turns" else files.decode_file(format_, data, number or 1)
+
+    _add(chunk, number, decoded)
+
+
+def _add(chunk: FileChunk, number: int, decode: Callable[[], Decoded], count: int = 1) -> None:
+    """Add what is decoded, or why it cannot be: entries of this number, or of 0 where they have none."""
+    try:
+        chunk.add(decode(), number)
     except FormatError as error:
-        chunk.skipped.append(SkippedEntry(number, error.reason))
+        chunk.skipped.append(SkippedEntry(number, error.reason, count))
     except InvalidRequest as error:
-        chunk.skipped.append(SkippedEntry(number, error.message))
+        chunk.skipped.append(SkippedEntry(number, error.message, count))
 
 
 # --------------------------------------------------------------------------------------------- sessions

@@ -32,6 +32,8 @@ HEAD_BYTES = 1 << 16
 """Bytes of a file that are enough."""
 
 _LINES = 20
+_TURN_COLUMNS = frozenset({"id", "session_id", "started_at"})
+"""Columns of our own tables of turns, whole or not."""
 _OTLP = frozenset({"resourceSpans", "resourceLogs", "resourceMetrics"})
 _CODEX = frozenset({"session_meta", "response_item", "event_msg", "turn_context"})
 
@@ -80,6 +82,8 @@ _MARKERS: tuple[tuple[bytes, FileFormat], ...] = (
 
 def format_of_file(file: BinaryIO) -> FileFormat | None:
     """Return the format of a file, compressed or not. The file stands at its beginning, before and after."""
+    if file.seekable() and parquet_files.is_parquet(file):
+        return _format_of_table(file)
     return format_of(gzip_files.read_head(file, HEAD_BYTES))
 
 
@@ -95,6 +99,16 @@ def format_of(head: bytes) -> FileFormat | None:
     if not head.lstrip().startswith((b"{", b"[")):
         return None
     return next((name for marker, name in _MARKERS if marker in head), None)
+
+
+def _format_of_table(file: BinaryIO) -> FileFormat:
+    """Return the format of a Parquet file by its columns; what is wrong with it says whoever reads it."""
+    try:
+        names = parquet_files.column_names(file)
+    except FormatError:
+        file.seek(0)
+        return "phoenix"
+    return "turns" if names >= _TURN_COLUMNS else "phoenix"
 
 
 def _values(head: bytes) -> Iterator[dict[str, Any]]:

@@ -1,9 +1,9 @@
 """Reader of turns that a server like this one exported: restored as they were, not inferred from spans.
 
-A line of ``/v1/logs/turns/export?whole=true`` has the whole turn under ``record`` (`agents.record.schemas.records`).
-It becomes one span, of the format "turns", that carries the record as text. The same records are, the turn's separate
-from its steps', in the attributes `TURN_ATTRIBUTE` and `STEP_ATTRIBUTE` of the spans that such a server writes as OTLP
-files.
+A line of ``/v1/logs/turns/export?whole=true`` has the whole turn under ``record`` (`agents.record.schemas.records`),
+and so has a row of the same as Parquet, as text. It becomes one span, of the format "turns", that carries the record as
+text. The same records are, the turn's separate from its steps', in the attributes `TURN_ATTRIBUTE` and `STEP_ATTRIBUTE`
+of the spans that such a server writes as OTLP files.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from agents.telemetry.reading.spans import Span
 
 TURN_ATTRIBUTE, STEP_ATTRIBUTE = "agents.turn", "agents.step"
 """Attributes with the JSON of a record; a turn's has no steps where they have spans of their own."""
+RECORD_COLUMN = "record"
+"""The field of an exported line, and the column of an exported table, with a record."""
 MAX_LABELS = 100
 METADATA_DEPTH = 8
 """Levels of metadata that are stored: a query can name each value of a list by several paths, at each level."""
@@ -38,7 +40,7 @@ _UNREADABLE = (InvalidRequest, FormatError, *_RECORD_ERRORS)
 
 def from_json(body: object) -> Decoded:
     """Decode one line to its span. Raises `InvalidRequest`."""
-    record = body.get("record") if isinstance(body, dict) else None
+    record = body.get(RECORD_COLUMN) if isinstance(body, dict) else None
     if record is None:
         raise InvalidRequest("there is no whole turn in it: export with whole=true.", code="invalid_body")
     turn = read_turn(record)
@@ -47,6 +49,12 @@ def from_json(body: object) -> Decoded:
     times = (turn.started_at * 1000, (turn.completed_at or 0) * 1000)
     span = Span(_trace(turn.id), own_id, "", "turn", *times, attributes={TURN_ATTRIBUTE: record_json}, format="turns")
     return Decoded([span])
+
+
+def from_row(row: Mapping[str, Any]) -> Decoded:
+    """Decode one row of a table, which has the record as text. Raises `InvalidRequest`, `FormatError`."""
+    record_json = row.get(RECORD_COLUMN)
+    return from_json({RECORD_COLUMN: parse_json(record_json) if isinstance(record_json, str) else record_json})
 
 
 def _trace(public_id: str) -> str:
@@ -63,8 +71,8 @@ def read_turn(value: object) -> TurnRecord:
             _detail(step)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        path = ".".join(str(part) for part in first["loc"])[:200]
-        raise InvalidRequest(f"record.{path}: {first['msg']}", code="invalid_body") from error
+        path = ".".join(("record", *map(str, first["loc"])))[:200]
+        raise InvalidRequest(f"{path}: {first['msg']}", code="invalid_body") from error
     except _RECORD_ERRORS as error:
         raise InvalidRequest(f"record: {str(error)[:200]}", code="invalid_body") from error
     return record

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, BinaryIO
 
@@ -29,19 +30,36 @@ def is_parquet(file: BinaryIO) -> bool:
     return prefix == MAGIC
 
 
-def read_batches(file: BinaryIO) -> Iterator[list[Row]]:
-    """Read the rows of a file in batches. Raises `FormatError` from where on it cannot be read."""
+def column_names(file: BinaryIO) -> frozenset[str]:
+    """Read the names of a file's columns. The file stands at its beginning, before and after. Raises `FormatError`."""
+    with _opened(file) as (content, _):
+        names = frozenset(content.schema_arrow.names)
+    file.seek(0)
+    return names
+
+
+def read_batches(file: BinaryIO, only: str | None = None) -> Iterator[list[Row]]:
+    """Read the rows of a file in batches, each of one row group; ``only`` is the one column that is wanted. Raises
+    `FormatError` from where on it cannot be read."""
+    with _opened(file) as (content, arrow):
+        _check_size(content.metadata)
+        columns = [only] if only in content.schema_arrow.names else None
+        for group in range(content.num_row_groups):
+            for batch in content.iter_batches(_ROWS, [group], columns, use_threads=False):
+                if batch.nbytes > MAX_ROW_GROUP_BYTES:
+                    raise FormatError(f"{_ROWS} rows of it are longer than {MAX_ROW_GROUP_BYTES // 2**20} MiB.")
+                yield _rows(batch, arrow)
+
+
+@contextmanager
+def _opened(file: BinaryIO) -> Iterator[tuple[Any, Any]]:
+    """Open a file; yields it with pyarrow, whose errors become `FormatError`."""
     try:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError as error:
         raise FormatError(NOT_INSTALLED) from error
     try:
-        content = parquet.ParquetFile(file, pre_buffer=False)
-        _check_size(content.metadata)
-        for batch in content.iter_batches(_ROWS, use_threads=False):
-            if batch.nbytes > MAX_ROW_GROUP_BYTES:
-                raise FormatError(f"{_ROWS} rows of it are longer than {MAX_ROW_GROUP_BYTES // 2**20} MiB.")
-            yield _rows(batch, arrow)
+        yield parquet.ParquetFile(file, pre_buffer=False), arrow
     except (arrow.ArrowException, OSError, ValueError, OverflowError, RecursionError) as error:
         raise FormatError("the Parquet file is broken, or has columns of a type that cannot be read.") from error
 

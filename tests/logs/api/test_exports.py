@@ -16,6 +16,7 @@ from pyarrow import parquet
 from agents.base.access import Actor
 from agents.base.store import keys
 from agents.logs.store import export
+from agents.logs.wire import parquet as parquet_wire
 from agents.logs.wire.export import cell, columns
 from tests.loop.test_loop import tool
 from tests.support.builders import make_agent, make_response, make_session, make_turn
@@ -176,7 +177,8 @@ def test_whole_turns_are_as_the_agents_api_gives_them(played: None) -> None:
 
 @pytest.mark.parametrize("path", ["turns", "sessions", "steps", "responses"])
 def test_parquet_holds_the_table(path: str, played: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "BATCH_ROWS", 2)  # several row groups
+    monkeypatch.setattr(export, "BATCH_ROWS", 3)
+    monkeypatch.setattr(parquet_wire, "GROUP_ROWS", 2)
     answer = ask(path, format="parquet")
     file = parquet.ParquetFile(io.BytesIO(body_of(answer)))
     exported, expected = file.read().to_pylist(), table(path)
@@ -187,6 +189,16 @@ def test_parquet_holds_the_table(path: str, played: None, monkeypatch: pytest.Mo
     moments = [name for name in exported[0] if name.endswith("_at")]
     assert isinstance(exported[0][moments[0]], datetime)
     assert file.num_row_groups == -(-len(exported) // 2)
+
+
+def test_parquet_holds_whole_turns(played: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_wire, "GROUP_CHARS", 1)
+    file = parquet.ParquetFile(io.BytesIO(body_of(ask("turns", format="parquet", whole="true"))))
+    exported, expected = file.read().to_pylist(), lines("turns", whole="true")
+    assert [json.loads(row["turn"]) for row in exported] == [row["turn"] for row in expected]
+    assert [json.loads(row["record"]) for row in exported] == [row["record"] for row in expected]
+    assert list(exported[0]) == [*columns("turn"), "turn", "record"]
+    assert file.num_row_groups == len(exported)
 
 
 def test_parquet_without_its_library_is_refused(monkeypatch: pytest.MonkeyPatch, me: Actor) -> None:
@@ -210,6 +222,8 @@ def test_parquet_without_its_library_is_refused(monkeypatch: pytest.MonkeyPatch,
         ("turns", {"whole": "perhaps"}, "whole"),
         ("turns", {"whole": "true", "format": "csv"}, "whole"),
         ("steps", {"whole": "true"}, "whole"),
+        ("steps", {"whole": "true", "format": "parquet"}, "whole"),
+        ("turns", {"whole": "true", "format": "parquet", "fields": "id"}, "whole"),
     ],
 )
 def test_what_is_wrong_is_said_before_the_stream(path: str, query: dict[str, str], param: str, me: Actor) -> None:

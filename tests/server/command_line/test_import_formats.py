@@ -35,6 +35,7 @@ def parquet(rows: list[dict[str, Any]]) -> bytes:
     return out.getvalue()
 
 
+TURN_ROW = {"id": "1", "session_id": "2", "started_at": 3}
 FILES: dict[str, tuple[str, bytes]] = {
     "phoenix_lines": ("spans.jsonl", as_lines(*ROWS)),
     "phoenix_parquet": ("spans.parquet", parquet(ROWS)),
@@ -76,6 +77,9 @@ BROKEN: dict[str, tuple[str, bytes, str]] = {
         "files.zip/a.zip: a packed file inside",
     ),
     "table": ("table.parquet", parquet([{"a": 1}]), "no span has a context"),
+    "turns_not_whole": ("turns.parquet", parquet([TURN_ROW]), "there is no whole turn in it: export with whole"),
+    "turns_broken": ("turns.parquet", parquet([{**TURN_ROW, "record": "{"}]), "turns.parquet:1: this is no JSON."),
+    "turns_of_another_type": ("turns.parquet", parquet([{**TURN_ROW, "record": 5}]), "turns.parquet:1: record: "),
 }
 
 

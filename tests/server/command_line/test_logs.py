@@ -77,6 +77,8 @@ def test_it_exports(turns: list[str], tmp_path: Path) -> None:
     assert [row["turn"]["turn_id"] for row in whole] == turns[::-1]
     with pytest.raises(CommandError, match="format: jsonl, csv or parquet"):
         logs("export", "--format", "xls")
+    with pytest.raises(CommandError, match="parquet is no text: name a file with --out"):
+        logs("export", "--format", "parquet")
 
 
 def test_it_tags(turns: list[str]) -> None:

@@ -27,7 +27,7 @@ from tests.telemetry.reading import captures
 
 Record = dict[str, Any]
 LOOKUP = {"name": "lookup", "input_schema": {"type": "object", "properties": {"query": {"type": "string"}}}}
-FORMS = ["whole=true", "format=otlp"]
+FORMS = ["whole=true", "whole=true&format=parquet", "format=otlp"]
 TOOL = 'call get_order {"order": "8841"}'
 NATIVE: dict[str, tuple[str, Record]] = {
     "completed": (f"think Look it up.\n{TOOL}\nthen\nsay It is on its way.", {}),
