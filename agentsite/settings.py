@@ -175,6 +175,8 @@ OTLP_EXPORT_ENDPOINT = env.text("OTLP_EXPORT_ENDPOINT")
 """A collector of OpenTelemetry that is told of every turn that ends here: http://collector:4318"""
 OTLP_EXPORT_HEADERS = env.secret("OTLP_EXPORT_HEADERS")
 """What it is sent along: name=value,name=value, percent-encoded."""
+OTLP_EXPORT_REPORTED = env.flag("OTLP_EXPORT_REPORTED", False)
+"""Whether it is told of the turns that other programs report here, too."""
 
 # ------------------------------------------------------------------------------------------------- web
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *env.word_list("ALLOWED_HOSTS")]

@@ -24,6 +24,9 @@ as completed, and the last of a completed turn with a reason of `TRUNCATING`."""
 LIVE = (TurnStatus.QUEUED, TurnStatus.IN_PROGRESS)
 """Statuses of a turn that a process runs, or should run."""
 
+FINAL = (TurnStatus.COMPLETED, TurnStatus.FAILED, TurnStatus.CANCELLED, TurnStatus.INTERRUPTED)
+"""Statuses of a turn that has ended."""
+
 
 TRUNCATING = ("out_of_tokens", "max_infer_iters")
 """Reasons why a turn or step stopped before its end."""

@@ -14,7 +14,7 @@ from agents.base.schemas.wire import iso
 from agents.base.store import terms
 from agents.base.timestamps import to_datetime, to_us
 from agents.record.models.agents import Agent, AgentRevision, Session
-from agents.record.models.choices import Api, Source, TurnStatus
+from agents.record.models.choices import FINAL, Api, Source
 from agents.record.models.tags import TurnTag
 from agents.record.models.turns import Step, Turn, TurnBody
 from agents.record.schemas.feedback import ReportedFeedback
@@ -90,12 +90,9 @@ def read(actor: Actor, key: int) -> TurnRecord:
 def ended_here(keys: Collection[int], since_us: int) -> dict[int, int]:
     """Return those of these turns that ran here and ended at or after ``since_us``, with the time of their end."""
     rows = Turn.objects.unscoped("export").filter(
-        pk__in=keys, source=Source.NATIVE, status__in=_FINAL, completed_at__gte=to_datetime(since_us)
+        pk__in=keys, source=Source.NATIVE, status__in=FINAL, completed_at__gte=to_datetime(since_us)
     )
     return {key: to_us(at) for key, at in rows.values_list("pk", "completed_at")}
-
-
-_FINAL = (TurnStatus.COMPLETED, TurnStatus.FAILED, TurnStatus.CANCELLED, TurnStatus.INTERRUPTED)
 
 
 def _without_empty(record: Json) -> Json:

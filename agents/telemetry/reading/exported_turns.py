@@ -28,6 +28,8 @@ from agents.telemetry.reading.spans import Span
 
 TURN_ATTRIBUTE, STEP_ATTRIBUTE = "agents.turn", "agents.step"
 """Attributes with the JSON of a record; a turn's has no steps where they have spans of their own."""
+SERVICE, SCOPE = "agents", "agents"
+"""The resource's name and the scope of these spans."""
 RECORD_COLUMN = "record"
 """The field of an exported line, and the column of an exported table, with a record."""
 MAX_LABELS = 100

@@ -26,7 +26,7 @@ class TelemetryBackground(background.BackgroundWork):
         projector.leave_to_others(not role.ingests)
         if role.ingests:
             projector.start()
-        self._exporter = exporter() if role.runs else None
+        self._exporter = exporter() if role.runs or (role.ingests and settings.OTLP_EXPORT_REPORTED) else None
         tracing.export_turns(self._exporter is not None)
         if self._exporter is not None:
             self._exporter.start()
@@ -50,7 +50,7 @@ class TelemetryBackground(background.BackgroundWork):
 
 
 def exporter() -> OtlpExporter | None:
-    """Whoever tells a collector of the turns that end here. Raises ImproperlyConfigured."""
+    """Whoever tells a collector of the turns that end here, or are reported. Raises ImproperlyConfigured."""
     if not settings.OTLP_EXPORT_ENDPOINT:
         return None
     try:
@@ -58,6 +58,6 @@ def exporter() -> OtlpExporter | None:
     except ValueError as error:
         raise ImproperlyConfigured(f"OTLP_EXPORT_HEADERS: {error}") from error
     try:
-        return OtlpExporter(settings.OTLP_EXPORT_ENDPOINT, headers)
+        return OtlpExporter(settings.OTLP_EXPORT_ENDPOINT, headers, reported=settings.OTLP_EXPORT_REPORTED)
     except ValueError as error:
         raise ImproperlyConfigured(f"OTLP_EXPORT_ENDPOINT: {error}") from error

@@ -1,9 +1,12 @@
 """Exports turns to an OpenTelemetry collector as they end: OTLP over HTTP, protobuf.
 
 A turn never waits for it: the writer only notifies of a changed turn; a task of its own collects those that ended,
-reads them and sends them. Retries follow the OTLP specification: after 429, 502, 503, 504 and broken connections, with
-growing pauses or as ``Retry-After`` says. Spans that cannot be delivered are dropped, with one line in the log until
-a request succeeds again.
+reads them and sends them. Turns that other programs report are sent, if they are wanted, once nothing more of them has
+come for a while, in the trace that they were reported in, and again when more comes.
+
+Retries follow the OTLP specification: after 429, 502, 503, 504 and broken connections, with growing pauses or as
+``Retry-After`` says. Spans that cannot be delivered are dropped, with one line in the log until a request succeeds
+again.
 """
 
 from __future__ import annotations
@@ -12,11 +15,12 @@ import asyncio
 import gzip
 import logging
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import islice
 from urllib.parse import unquote, urlsplit
 
 import aiohttp
@@ -30,6 +34,7 @@ from agents.base.models.changes import ChangeKind
 from agents.base.reading import read
 from agents.base.store import changes
 from agents.record.store import turn_records
+from agents.telemetry.store.external import ended_reports
 from agents.telemetry.wire import otlp, otlp_encoding
 from agents.telemetry.wire.otlp import OtlpSpan
 
@@ -38,6 +43,8 @@ log = logging.getLogger(__name__)
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 MAX_WAITING_TURNS = 10_000
 """Turns that may wait to be sent; turns that end while there are so many are dropped."""
+SETTLE_S = 10.0
+"""How long nothing more of a reported turn must have come: its spans arrive in several requests."""
 TURNS_PER_READ = 50
 """Turns that are read at once."""
 MAX_SPANS_PER_REQUEST = 512
@@ -49,6 +56,10 @@ GIVE_UP_AFTER_S = 300.0
 """How long one request is retried."""
 TIMEOUT_S = 10.0
 MAX_EXPORTED_TURNS = 10_000
+
+EndedAmong = Callable[[Sequence[int], int], Mapping[int, object]]
+"""Returns those of these turns that have ended, from a moment on, each with what changes when it is to be sent
+again."""
 
 
 def endpoint_of(address: str) -> str:
@@ -73,15 +84,20 @@ def headers_of(setting: str) -> dict[str, str]:
 
 
 class OtlpExporter:
-    """Sends ended turns to a collector. `start` it on the loop of the server; `stop` gives it a few seconds for the
-    turns that still wait."""
+    """Sends ended turns to a collector: those that run here, and those that other programs ``reported``, if these are
+    wanted. `start` it on the loop of the server; `stop` gives it a few seconds for the turns that still wait."""
 
-    def __init__(self, endpoint: str, headers: Mapping[str, str], *, pause_s: float = FIRST_PAUSE_S) -> None:
+    def __init__(
+        self, endpoint: str, headers: Mapping[str, str], *, reported: bool = False, pause_s: float = FIRST_PAUSE_S
+    ) -> None:
         self._url = endpoint_of(endpoint)
         self._headers = {**headers, "Content-Type": "application/x-protobuf", "Content-Encoding": "gzip"}
         self._pause_s = pause_s
+        self._takes_reported = reported
         self._waiting: dict[int, None] = {}
-        self._exported: dict[int, int] = {}
+        self._settling: dict[int, float] = {}
+        """When those turns that may be reported ones are sent, the next one first."""
+        self._exported: dict[int, object] = {}
         self._has_complained = False
         self._unsubscribe: Callable[[], None] = lambda: None
         self._since = ids.now_us()
@@ -115,30 +131,46 @@ class OtlpExporter:
                 self._complain("more turns ended than it takes: some are left out")
                 return
             self._waiting[key] = None
+            if self._takes_reported:
+                self._settling.pop(key, None)
+                self._settling[key] = self._loop.time() + SETTLE_S
         self._wakeup.set()
+        if self._takes_reported:
+            self._loop.call_later(SETTLE_S, self._wakeup.set)
 
-    def _requests(self, keys: list[int]) -> list[tuple[int, bytes]]:
+    def _settled(self) -> list[int]:
+        """Take the next turns that may be reported ones and have settled: all of them when the exporter stops."""
+        now = self._loop.time()
+        keys = [
+            key for key, at in islice(self._settling.items(), TURNS_PER_READ) if self._stopping.is_set() or at <= now
+        ]
+        for key in keys:
+            del self._settling[key]
+        return keys
+
+    def _requests(self, keys: list[int], ended_among: EndedAmong) -> list[tuple[int, bytes]]:
         """The requests for those of these turns that ended, as (number of spans, body). Runs off the loop."""
         requests = []
-        ended = turn_records.ended_here(keys, self._since)
+        ended = ended_among(keys, self._since)
         for batch in _batches(self._spans(ended)):
             body = gzip.compress(otlp_encoding.as_protobuf(batch), 1)
             requests.append((len(batch), body))
         self._remember(ended)
         return requests
 
-    def _spans(self, ended: Mapping[int, int]) -> Iterator[list[OtlpSpan]]:
-        for key, ended_at in ended.items():
-            if self._exported.get(key) == ended_at:
+    def _spans(self, ended: Mapping[int, object]) -> Iterator[list[OtlpSpan]]:
+        for key, version in ended.items():
+            if self._exported.get(key) == version:
                 continue  # only a tag or feedback is new
             try:
-                yield [_shorten(span) for span in otlp.spans(turn_records.read(system("export"), key))]
+                turn = turn_records.read(system("export"), key)
+                yield [_shorten(span) for span in otlp.spans(turn, trace=ended_reports.trace_of(key))]
             except NotFound:
                 continue  # deleted meanwhile
             except Exception:  # logged: the other turns of this batch are sent all the same
                 log.exception("turn=%s cannot be told", ids.public(ids.Kind.TURN, key))
 
-    def _remember(self, ended: Mapping[int, int]) -> None:
+    def _remember(self, ended: Mapping[int, object]) -> None:
         self._exported |= ended
         for key in list(self._exported)[: max(0, len(self._exported) - MAX_EXPORTED_TURNS)]:
             del self._exported[key]
@@ -148,7 +180,7 @@ class OtlpExporter:
     async def _run(self) -> None:
         timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
         async with aiohttp.ClientSession(headers=self._headers, timeout=timeout) as http:
-            while not (self._stopping.is_set() and not self._waiting):
+            while not (self._stopping.is_set() and not self._waiting and not self._settling):
                 await self._wakeup.wait()
                 self._wakeup.clear()
                 await self._wait(self._pause_s)
@@ -162,8 +194,13 @@ class OtlpExporter:
             keys = list(self._waiting)[:TURNS_PER_READ]
             for key in keys:
                 del self._waiting[key]
-            for count, body in await read(self._requests, keys):
-                await self._deliver(http, count, body)
+            await self._send_ended(http, keys, turn_records.ended_here)
+        while keys := self._settled():
+            await self._send_ended(http, keys, ended_reports.ended)
+
+    async def _send_ended(self, http: aiohttp.ClientSession, keys: list[int], ended_among: EndedAmong) -> None:
+        for count, body in await read(self._requests, keys, ended_among):
+            await self._deliver(http, count, body)
 
     async def _deliver(self, http: aiohttp.ClientSession, count: int, body: bytes) -> None:
         deadline, pause = self._loop.time() + GIVE_UP_AFTER_S, self._pause_s

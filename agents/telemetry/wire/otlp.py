@@ -41,17 +41,16 @@ from agents.record.schemas.events import (
 )
 from agents.record.schemas.records import FeedbackRecord, StepRecord, TurnRecord
 from agents.telemetry.reading import evaluations
-from agents.telemetry.reading.exported_turns import STEP_ATTRIBUTE, TURN_ATTRIBUTE, as_reported
+from agents.telemetry.reading.exported_turns import SERVICE, STEP_ATTRIBUTE, TURN_ATTRIBUTE, as_reported
 from agents.telemetry.wire import otlp_messages as messages
 from agents.telemetry.wire.otlp_messages import Message
 
 INTERNAL, CLIENT = 1, 3
-SCOPE = "agents"
 _STOPPED_STATUSES = ("cancelled", "interrupted")
 
 Attributes = dict[str, Any]
 
-RESOURCE: Attributes = {"service.name": "agents"}
+RESOURCE: Attributes = {"service.name": SERVICE}
 """The resource of the spans."""
 
 
@@ -81,10 +80,10 @@ class OtlpSpan:
     events: tuple[OtlpEvent, ...] = ()
 
 
-def spans(turn: TurnRecord, *, records: bool = False) -> list[OtlpSpan]:
-    """The spans of a turn: the root first, then the steps in order."""
+def spans(turn: TurnRecord, *, records: bool = False, trace: str = "") -> list[OtlpSpan]:
+    """The spans of a turn: the root first, then the steps in order; in this trace, if one is named."""
     parent = tracing.parse(turn.traceparent)
-    trace = parent.trace if parent else tracing.digits(turn.id)
+    trace = trace or (parent.trace if parent else tracing.digits(turn.id))
     otlp_spans = [replace(_root(turn, trace, records=records), parent=parent.span if parent else "")]
     for step, attributes in _TurnMessages(turn).steps_with_attributes():
         if records:

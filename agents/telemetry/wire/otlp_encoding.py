@@ -12,7 +12,8 @@ import msgspec
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from agents.record.schemas.records import TurnRecord
-from agents.telemetry.wire.otlp import RESOURCE, SCOPE, Attributes, OtlpSpan
+from agents.telemetry.reading.exported_turns import SCOPE
+from agents.telemetry.wire.otlp import RESOURCE, Attributes, OtlpSpan
 from agents.telemetry.wire.otlp import spans as spans_of
 
 _ERROR = 2  # Status.StatusCode

@@ -19,7 +19,7 @@ from agents.base import ids, tracing
 from agents.base.access import Actor
 from agents.base.store.writer import writer
 from agents.record.models.choices import Source
-from agents.record.models.turns import TurnBody
+from agents.record.models.turns import Turn, TurnBody
 from agents.record.store import tags
 from agents.telemetry.reading.otlp import traces_from_json, traces_from_protobuf
 from agents.telemetry.runner import otlp_export
@@ -63,18 +63,29 @@ Told = Callable[..., Collector]
 
 @pytest.fixture
 def told(run_async: Callable[[Any], Any], clock: Clock) -> Told:
-    """What a collector got of what a function does, ``times`` over."""
+    """What a collector got of what functions do, and after ``each`` before the next one."""
 
-    def tell(*acts: Callable[[], Any], answers: Sequence[Answer] = (FINE,), header: str = "") -> Collector:
+    def tell(
+        *acts: Callable[[], Any],
+        answers: Sequence[Answer] = (FINE,),
+        header: str = "",
+        reported: bool = False,
+        each: bool = False,
+    ) -> Collector:
         async def go() -> Collector:
             collector = Collector(answers)
             async with TestServer(collector.app) as server:
-                exporter = OtlpExporter(str(server.make_url("/")), headers_of(header), pause_s=0.0)
+                url = str(server.make_url("/"))
+                exporter = OtlpExporter(url, headers_of(header), reported=reported, pause_s=0.0)
                 exporter.start()
                 try:
                     for act in acts:
                         await asyncio.to_thread(_closing, act)
-                    await asyncio.wait_for(collector.came.wait(), 10)
+                        if each:
+                            await asyncio.wait_for(collector.came.wait(), 10)
+                            collector.came.clear()
+                    if not each:
+                        await asyncio.wait_for(collector.came.wait(), 10)
                 finally:
                     await exporter.stop()
             return collector
@@ -112,6 +123,78 @@ def test_only_what_ended_here_is_told_and_once(admin: Actor, told: Told) -> None
     collector = told(acts)
     assert len([span for spans in collector.taken for span in spans if not span.parent]) == 1
     assert Source.NATIVE.value == 1
+
+
+def test_reported_turns_are_told_in_their_trace_once_nothing_more_of_them_comes(
+    admin: Actor, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(otlp_export, "SETTLE_S", 0.5)
+    first, *others = reports.turn(1)
+
+    def acts() -> None:
+        for some in ([first], others):
+            inbox.accept(admin, traces_from_json(reports.request(*some)).spans)
+            projector.wake()
+
+    [spans] = told(acts, reported=True).taken
+    assert {span.trace for span in spans} == {f"{1:032x}"}
+    assert [span.name for span in spans] == [
+        "invoke_agent forecaster",
+        "chat gpt-4o",
+        "execute_tool weather",
+        "chat gpt-4o",
+    ]
+    assert [span.parent for span in spans] == ["", *[spans[0].id] * 3]
+
+
+def test_a_reported_turn_is_told_again_only_when_more_of_it_has_come(
+    admin: Actor, told: Told, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(otlp_export, "SETTLE_S", 0.0)
+    inbox.accept(admin, traces_from_json(reports.request(*reports.turn(1))).spans)
+    projector.wake()
+    [turn] = Turn.objects.unscoped("test").values_list("pk", flat=True)
+    names = iter("abcd")
+
+    def tag() -> None:
+        writer.write(lambda: tags.add([next(names)], turns=[turn]))
+
+    def tag_and_another() -> None:
+        tag()
+        make_turn(admin, "say Hello.")
+
+    def more() -> None:
+        late = reports.span(1, 9, "chat m", parent=4, gen_ai__operation__name="chat")
+        inbox.accept(admin, traces_from_json(reports.request(late)).spans)
+        projector.wake()
+
+    assert [len(spans) for spans in told(tag, tag_and_another, more, reported=True, each=True).taken] == [4, 2, 5]
+    clock.pass_s(3600)
+
+    def tag_and_report() -> None:
+        tag()
+        inbox.accept(admin, traces_from_json(reports.request(*reports.turn(2))).spans)
+        projector.wake()
+
+    started_later = told(tag_and_report, reported=True)
+    assert {span.trace for spans in started_later.taken for span in spans} == {f"{2:032x}"}
+
+
+def test_what_a_server_like_this_one_tells_is_not_told_on(
+    admin: Actor, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(otlp_export, "SETTLE_S", 0.0)
+    [spans] = told(lambda: make_turn(admin, "say Hello.")).taken
+    Turn.objects.unscoped("test").delete()
+
+    def acts() -> None:
+        inbox.accept(admin, spans)
+        projector.wake()
+        make_turn(admin, "say Bye.")
+
+    collector = told(acts, reported=True)
+    assert Turn.objects.unscoped("test").count() == 2
+    assert len([span for spans in collector.taken for span in spans if not span.parent]) == 1
 
 
 def test_a_turn_that_cannot_be_told_keeps_no_other_back(

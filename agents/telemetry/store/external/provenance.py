@@ -9,10 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
+from django.db.models import QuerySet
 
 from agents.base.errors import NotFound
 from agents.base.store import encoding
 from agents.base.store.sql import Select
+from agents.base.timestamps import to_datetime
 from agents.record.models.turns import Step, Turn, TurnBody
 from agents.record.schemas.origins import SpanOrigin, parse_provenance
 from agents.telemetry.models.traces import SpanBatch, Trace
@@ -44,13 +46,24 @@ def origin(turn: int) -> SpanOrigin:
 
 def _traces(turn: int) -> list[tuple[int, str, int]]:
     """(key, service, number of spans) of a turn's traces."""
+    return list(_rows(turn, MAX_TRACES).order_by("id").values_list("pk", "service", "span_count"))
+
+
+def _rows(turn: int, limit: int | None = None) -> QuerySet[Trace]:
     rows = Turn.objects.unscoped("its reader was let in").filter(pk=turn).values("owner_id", "scope_id")
+    traces = Trace.objects.unscoped("the turn's own")
+    return traces.filter(**rows[0], foreign_id__in=trace_ids(turn)[:limit]) if rows else traces.none()
+
+
+def trace_ids(turn: int) -> list[str]:
+    """The stored ids of the traces that a turn was made of."""
     body = TurnBody.objects.unscoped("its reader was let in").filter(pk=turn).values_list("request", flat=True)
-    if not rows:
-        return []
-    names = [external_id(name) for name in parse_provenance(body.first() or "").traces[:MAX_TRACES]]
-    traces = Trace.objects.unscoped("the turn's own").filter(**rows[0], foreign_id__in=names).order_by("id")
-    return list(traces.values_list("pk", "service", "span_count"))
+    return [external_id(name) for name in parse_provenance(body.first() or "").traces]
+
+
+def has_news(turn: int, since_us: int) -> bool:
+    """Tell whether something of a turn has come at or after a moment."""
+    return _rows(turn).filter(updated_at__gte=to_datetime(since_us)).exists()
 
 
 _LAST_TURN = Select(Turn, "id", "agent_id = %s ORDER BY id DESC LIMIT 1")

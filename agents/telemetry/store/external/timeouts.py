@@ -3,16 +3,12 @@ more spans of them arrive."""
 
 from __future__ import annotations
 
-import json
-
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.writer import writer
-from agents.base.timestamps import to_datetime
 from agents.record.models.choices import EXTERNAL, StepStatus, TurnStatus
-from agents.record.models.turns import Step, Turn, TurnBody
-from agents.telemetry.models.traces import Trace
-from agents.telemetry.store.external.owners import external_id
+from agents.record.models.turns import Step, Turn
+from agents.telemetry.store.external import provenance
 
 QUIET_US = 600_000_000
 """Ten minutes."""
@@ -24,23 +20,10 @@ def end_quiet_turns(now_us: int, quiet_us: int = QUIET_US) -> int:
     """Interrupt the external turns in progress that got no spans for ``quiet_us``; returns how many."""
     rows = Turn.objects.unscoped("ageing").filter(status=TurnStatus.IN_PROGRESS, source__in=EXTERNAL)
     keys = list(rows.order_by("pk").values_list("pk", flat=True)[:MAX_TURNS])
-    quiet_turns = [key for key in keys if not _has_news(key, now_us - quiet_us)]
+    quiet_turns = [key for key in keys if not provenance.has_news(key, now_us - quiet_us)]
     if quiet_turns:
         writer.write(lambda: _interrupt(quiet_turns))
     return len(quiet_turns)
-
-
-def _has_news(turn: int, since_us: int) -> bool:
-    rows = Turn.objects.unscoped("ageing").filter(pk=turn).values("owner_id", "scope_id")
-    traces = Trace.objects.unscoped("ageing").filter(**rows[0], foreign_id__in=trace_ids(turn))
-    return traces.filter(updated_at__gt=to_datetime(since_us)).exists()
-
-
-def trace_ids(turn: int) -> list[str]:
-    """The stored ids of the traces that a turn was made of."""
-    rows = TurnBody.objects.unscoped("ageing").filter(pk=turn).values_list("request", flat=True)
-    external = json.loads(rows.first() or "{}").get("foreign", {})
-    return [external_id(name) for name in external.get("traces", ())]
 
 
 def _interrupt(turns: list[int]) -> None:
