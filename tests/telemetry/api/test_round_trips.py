@@ -4,7 +4,6 @@ columns, but for ids and `EXCEPTIONS`."""
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,20 +11,18 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from agents.base import ids
 from agents.base.access import Actor
-from agents.base.models.people import User
 from agents.base.store import keys
-from agents.record.models.turns import Step, Turn, TurnBody
+from agents.record.models.turns import Step, Turn
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.projector import projector
 from tests.conftest import Clock
 from tests.support.inprocess import body_of, inline_service, json_of, open_database
 from tests.support.sample_turns import sample
+from tests.support.whole_turns import Record, client_of, differences, exported, records
 from tests.telemetry.reading import captures
 
-Record = dict[str, Any]
 LOOKUP = {"name": "lookup", "input_schema": {"type": "object", "properties": {"query": {"type": "string"}}}}
 FORMS = ["whole=true", "whole=true&format=parquet", "format=otlp"]
 TOOL = 'call get_order {"order": "8841"}'
@@ -72,7 +69,6 @@ EXCEPTIONS = {
     "stored.body.attachments": "a copy has the contents of the turn, and not what the sample says of it",
 }
 """Why a field of the record, or a column, differs in a copy."""
-KEYS = {"id", "turn_id", "parent_id", "session_id", "agent_id", "revision_id", "owner_id", "foreign_id"}
 
 
 @pytest.fixture(autouse=True)
@@ -161,67 +157,6 @@ def assert_round_trip(form: str, copies: int = 2) -> None:
         client = client_of(f"user {number}")
         upload = {"file": SimpleUploadedFile("turns.jsonl", body)}
         assert client.post("/v1/imports", upload).status_code == 202
-        lines = list(differences(original, records(client)))
+        lines = list(differences(original, records(client), EXCEPTIONS))
         assert not lines, "\n".join(lines)
         body = exported(client, form)
-
-
-def client_of(name: str) -> Client:
-    user = User.objects.create_user(name, password="correct horse battery")
-    _, key = keys.create(keys.of_user(user), name="k", actions=["ingest", "read"])
-    return Client(headers={"Authorization": f"Bearer {key}"})
-
-
-def exported(client: Client, form: str) -> bytes:
-    return body_of(client.get(f"/v1/logs/turns/export?{form}"))
-
-
-def records(client: Client) -> list[Record]:
-    """The records of all turns that this client's user owns, by the time they began, ids as positions."""
-    owned = [json.loads(line)["record"] for line in exported(client, "whole=true").splitlines()]
-    owned.sort(key=lambda record: (record["started_at"], record.get("model", ""), json.dumps(record.get("input"))))
-    sessions: dict[str, int] = {}
-    return [comparable(record, sessions) | {"stored": stored(record)} for record in owned]
-
-
-def comparable(record: Record, sessions: dict[str, int]) -> Record:
-    session, steps = record["session"], record.get("steps", [])
-    numbers = {step["id"]: step["number"] for step in steps}
-    feedback = [{**entry, "id": "", "step": numbers.get(entry.get("step"))} for entry in record.get("feedback", [])]
-    return {
-        **record,
-        "id": "",
-        "session": {**session, "id": sessions.setdefault(session["id"], len(sessions))},
-        "steps": [{**step, "id": "", "parent": numbers.get(step.get("parent", ""))} for step in steps],
-        "feedback": sorted(feedback, key=json.dumps),
-    }
-
-
-def stored(record: Record) -> Record:
-    """The columns of a turn and of its steps; terms are the same rows for all users."""
-    turn = ids.parse(ids.Kind.TURN, record["id"])
-    steps = Step.objects.unscoped("test").filter(turn_id=turn).order_by("number")
-    return {
-        "turn": columns(Turn.objects.unscoped("test").filter(pk=turn).values().get()),
-        "body": columns(TurnBody.objects.unscoped("test").filter(pk=turn).values().get()),
-        "steps": list(map(columns, steps.values())),
-    }
-
-
-def columns(row: Record) -> Record:
-    return {name: value for name, value in row.items() if name not in KEYS}
-
-
-def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
-    """Each value that is another one, but for the exceptions."""
-    field = re.sub(r"\[\d+\]", "", path).strip(".")
-    if field in EXCEPTIONS:
-        return
-    if isinstance(before, dict) and isinstance(after, dict):
-        for name in sorted(before.keys() | after.keys()):
-            yield from differences(before.get(name), after.get(name), f"{path}.{name}")
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for index, values in enumerate(zip(before, after, strict=True)):
-            yield from differences(*values, f"{path}[{index}]")
-    elif before != after:
-        yield f"{path}: {before!r} became {after!r}"
