@@ -6,6 +6,7 @@ Names are tried by how specific they are: ``gen_ai.conversation.id`` is a conver
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from agents.telemetry.reading.coerce import json_of, mapping, sequence, text, text_or_json
@@ -49,6 +50,8 @@ _USERS = (
     "user_id",
 )
 _TAGS = ("tag.tags", "langfuse.trace.tags", "ai.telemetry.metadata.tags", "langsmith.span.tags", "tags")
+_LANGCHAINS_OWN = re.compile(r"(graph|seq):step:|map:key:|langsmith:")
+"""Tags by which LangChain marks the place of a run in its graph."""
 _PREFIXES = (
     "langfuse.trace.metadata.",
     "traceloop.association.properties.",
@@ -126,7 +129,8 @@ def tags_of(span: Span) -> list[str]:
         if name in span.attributes:
             value = span.attributes[name]
             values = sequence(value) or [value]
-            return [tag[:100] for item in values if isinstance(item, str) and (tag := item.strip())]
+            texts = (item.strip() for item in values if isinstance(item, str))
+            return [tag[:100] for tag in texts if tag and not _LANGCHAINS_OWN.match(tag)]
     return []
 
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from agents.base import ids
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
-from agents.base.store.sql import Insert, Select, SelectAmong, execute_many
+from agents.base.store.sql import Insert, Select, SelectAmong, UpdateByKey, execute_many
 from agents.base.tokenizer import fold
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.choices import Api
+from agents.record.models.turns import Turn
 from agents.record.schemas.agents import AgentConfig
 from agents.record.store import totals
 from agents.record.store.totals import SESSION_COLUMNS, SessionTotals
@@ -20,11 +21,16 @@ from agents.telemetry.reading.prepared_turns import PreparedStep, PreparedTurn
 from agents.telemetry.store.external.owners import Owner, external_id
 from agents.telemetry.store.external.turn_drafts import source_of
 
+_ENDED = frozenset({"completed", "failed", "cancelled", "interrupted"})
 UNKNOWN_MODEL = "unknown"
 """The name of a model that was not reported."""
 MAX_INSTRUCTIONS = 100_000
 
-_AGENT = Select(Agent, "id", "owner_id = %s AND scope_id = %s AND foreign_id = %s")
+_AGENT = Select(Agent, "id revision_id", "owner_id = %s AND scope_id = %s AND foreign_id = %s")
+_REPORTED_CONFIG = Select(AgentRevision, "config", "id = %s AND number = 1")
+_LAST_TURN = Select(Turn, "id", "agent_id = %s ORDER BY id DESC LIMIT 1")
+_UPDATE_AGENT = UpdateByKey(Agent, "model updated_at")
+_UPDATE_REVISION = UpdateByKey(AgentRevision, "config")
 _ADD_AGENT = Insert(Agent, "id name model owner_id scope_id revision_id source created_at updated_at foreign_id")
 _ADD_REVISION = Insert(AgentRevision, "id agent_id number config author_id created_at")
 _SESSIONS = SelectAmong(Session, "foreign_id id", "foreign_id", "owner_id = %s AND scope_id = %s")
@@ -45,13 +51,47 @@ class AgentKeys:
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
         self._keys: dict[str, int] = {}
+        self._revisions: dict[int, int] = {}
+        self._configs: dict[int, AgentConfig | None] = {}
 
     def find_or_create(self, name: str, turn: PreparedTurn) -> int:
         """The key of the agent of this name. A new one gets model and instructions of its first turn."""
         if name not in self._keys:
             row = _AGENT.first(self._owner.user, self._owner.scope, external_id(name))
-            self._keys[name] = int(row[0]) if row else _new_agent(self._owner, name, turn)
+            key, revision = row or _new_agent(self._owner, name, turn)
+            self._keys[name], self._revisions[key] = key, revision
         return self._keys[name]
+
+    def learn(self, turn: PreparedTurn, turn_key: int) -> None:
+        """Take over what a turn, which is not written yet, reports of its agent: what was unknown, and from the ended
+        turn that is the agent's latest, what is different. An agent that somebody has changed stays as it is."""
+        model, instructions = _model(turn.agent, turn), _instructions(turn.agent, turn)
+        agent = self.of_turn(turn)
+        if agent not in self._configs:
+            row = _REPORTED_CONFIG.first(self._revisions[agent])
+            self._configs[agent] = AgentConfig.model_validate_json(row[0]) if row else None
+        config = self._configs[agent]
+        if config is None:
+            return
+        news: dict[str, str] = {}
+        if model not in (config.model, UNKNOWN_MODEL):
+            news["model"] = model
+        if instructions not in (config.instructions, ""):
+            news["instructions"] = instructions
+        if not news:
+            return
+        if not (turn.status in _ENDED and self._is_latest(agent, turn_key)):
+            known = {"model": config.model != UNKNOWN_MODEL, "instructions": bool(config.instructions)}
+            news = {name: value for name, value in news.items() if not known[name]}
+        if news:
+            config = self._configs[agent] = config.model_copy(update=news)
+            _UPDATE_AGENT.execute_many([(config.model, ids.now_us(), agent)])
+            _UPDATE_REVISION.execute_many([(config.model_dump_json(exclude_none=True), self._revisions[agent])])
+            changes.note(ChangeKind.AGENT, agent)
+
+    def _is_latest(self, agent: int, turn_key: int) -> bool:
+        last = _LAST_TURN.first(agent)
+        return last is None or last[0] <= turn_key
 
     def used(self) -> set[int]:
         """The keys of all that this pass has asked for."""
@@ -68,25 +108,32 @@ class AgentKeys:
         return {name: key for name, key in keys.items() if key != own}
 
 
-def _new_agent(owner: Owner, name: str, turn: PreparedTurn) -> int:
+def _new_agent(owner: Owner, name: str, turn: PreparedTurn) -> tuple[int, int]:
+    """Create an agent; returns its key and that of its revision."""
     key, revision = ids.new_key(turn.started_us), ids.new_key(turn.started_us)
     source = source_of(turn).value
-    own_model = turn.agent_model if name == turn.agent else ""
-    model = (own_model or turn.model or UNKNOWN_MODEL)[:300]
-    now = ids.now_us()
+    model, now = _model(name, turn), ids.now_us()
     _ADD_AGENT.execute(
         key, name[:300], model, owner.user, owner.scope, revision, source, turn.started_us, now, external_id(name)
     )
     _ADD_REVISION.execute(revision, key, 1, _config(name, model, turn), owner.user, turn.started_us)
     changes.note(ChangeKind.AGENT, key)
-    return key
+    return key, revision
 
 
 def _config(name: str, model: str, turn: PreparedTurn) -> str:
     """The configuration as far as the turn reports it, in the form of our own agents."""
-    instructions = turn.instructions[:MAX_INSTRUCTIONS] if name == turn.agent else ""
-    config = AgentConfig(model=model, instructions=instructions, name=name[:300])
+    config = AgentConfig(model=model, instructions=_instructions(name, turn), name=name[:300])
     return config.model_dump_json(exclude_none=True)
+
+
+def _model(name: str, turn: PreparedTurn) -> str:
+    own_model = turn.agent_model if name == turn.agent else ""
+    return (own_model or turn.model or UNKNOWN_MODEL)[:300]
+
+
+def _instructions(name: str, turn: PreparedTurn) -> str:
+    return turn.instructions[:MAX_INSTRUCTIONS] if name == turn.agent else ""
 
 
 @dataclass(slots=True)

@@ -85,6 +85,8 @@ def write(
         agents.of_turn(turn)
     stored = _stored(owner, [external_id(turn.id) for turn in turns])
     drafts = [_draft(turn, stored.get(external_id(turn.id)), agents, sessions, totals.get(turn.id)) for turn in turns]
+    for draft in sorted(drafts, key=lambda draft: draft.key):
+        agents.learn(draft.turn, draft.key)
     sessions.write()
     _PUT.execute_many(_row(owner, draft) for draft in drafts)
     _PUT_BODY.execute_many((draft.key, *draft.turn.body) for draft in drafts)
