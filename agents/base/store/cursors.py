@@ -18,6 +18,8 @@ class _Direct(Protocol):
 
     def write_many_later(self, text: str, rows: Sequence[Sequence[Any]]) -> None: ...
 
+    def insert_later(self, head: str, marks: str, tail: str, rows: Sequence[Sequence[Any]]) -> None: ...
+
 
 def direct_cursor() -> AbstractContextManager[Any]:
     """Open a cursor on the thread's connection; its errors are Django's."""
@@ -46,3 +48,9 @@ def write_many_later(text: str, rows: Sequence[Sequence[Any]]) -> None:
     else:
         with database.cursor() as cursor:
             cursor.executemany(text, rows)
+
+
+def insert_later(head: str, marks: str, tail: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Insert rows on PostgreSQL, as `write_later` does, many by one statement. With a ``tail`` that updates rows, none
+    may be there twice."""
+    cast(_Direct, connections[DEFAULT_DB_ALIAS]).insert_later(head, marks, tail, rows)

@@ -17,7 +17,7 @@ from django.db import connection, models
 from agents.base.access import Action, Actor
 from agents.base.models.fields import storable
 from agents.base.models.scoped import Removable, visible_where
-from agents.base.store.cursors import direct_cursor, write_later, write_many_later
+from agents.base.store.cursors import direct_cursor, insert_later, write_later, write_many_later
 
 Row = Sequence[Any]
 
@@ -54,6 +54,7 @@ class Insert:
         cols = columns(model, names)
         marks = ", ".join(["%s"] * len(cols))
         tail = " ON CONFLICT DO NOTHING" if once else ""
+        self._key = names.split().index(replace) if replace else 0
         if replace:
             [key], constant = columns(model, replace), columns(model, f"{replace} {keep}")
             changes = ", ".join(f"{col} = excluded.{col}" for col in cols if col not in constant)
@@ -73,7 +74,7 @@ class Insert:
         write_later(self.text, _storable(row))
 
     def execute_many(self, rows: Iterable[Row]) -> None:
-        insert_many(*self._parts, rows, has_text=self._has_text)
+        insert_many(*self._parts, rows, has_text=self._has_text, key=self._key)
 
 
 class Select:
@@ -219,10 +220,10 @@ class Update:
         return [text, *values, key, *params]
 
 
-def insert_many(head: str, marks: str, tail: str, rows: Iterable[Row], *, has_text: bool = True) -> None:
+def insert_many(head: str, marks: str, tail: str, rows: Iterable[Row], *, has_text: bool = True, key: int = 0) -> None:
     """Insert rows: ``head`` is the statement before its VALUES, ``marks`` are those of a row in parentheses,
-    ``tail`` is its ON CONFLICT clause, ``has_text`` tells whether a row may hold text. A few rows are sent with
-    the next statement of the transaction on PostgreSQL."""
+    ``tail`` is its ON CONFLICT clause, ``has_text`` tells whether a row may hold text, ``key`` is the place of what
+    conflicts. A few rows are sent with the next statement of the transaction on PostgreSQL."""
     encoded = [_storable(row) for row in rows] if has_text else list(rows)
     if not encoded:
         return
@@ -233,7 +234,19 @@ def insert_many(head: str, marks: str, tail: str, rows: Iterable[Row], *, has_te
         with direct_cursor() as cursor:
             _copy(cursor, head, encoded)
     else:
-        write_many_later(f"{head} VALUES {marks}{tail}", encoded)
+        for distinct in _distinct(encoded, key) if "DO UPDATE" in tail else [encoded]:
+            insert_later(head, marks, tail, distinct)
+
+
+def _distinct(rows: Sequence[Row], key: int) -> Iterator[list[Row]]:
+    """Yield the rows in portions, in each of which no key comes twice."""
+    portion: dict[Any, Row] = {}
+    for row in rows:
+        if row[key] in portion:
+            yield list(portion.values())
+            portion = {}
+        portion[row[key]] = row
+    yield list(portion.values())
 
 
 MIN_COPY_ROWS = 500

@@ -9,6 +9,7 @@ a stored ``tsvector`` per part; both are made by migrations 0002 and 0008.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain, repeat
 from typing import Literal, NamedTuple
 
 from django.db import connection
@@ -100,12 +101,22 @@ def _put(table: Table, documents: Iterable[tuple[int, Sequence[str]]]) -> None:
 
 _LAST = 16_383
 """The highest position in a tsvector of PostgreSQL."""
+_MAX_LEXEME = 500
+"""Characters of a lexeme, which is limited to 2 KB there."""
+_ENDS = tuple(f"':{position} '" for position in range(1, _LAST + 1))
+"""What ends the word at each position, and begins the next one."""
 
 
 def vector(tokens: str) -> str:
-    """Write tokens with their positions as a tsvector of PostgreSQL: its own parser would split them
-    again. A lexeme is limited to 2 KB there."""
-    return " ".join(f"'{word[:500]}':{min(position, _LAST)}" for position, word in enumerate(tokens.split(), 1))
+    """Write tokens with their positions as a tsvector of PostgreSQL: its own parser would split them again."""
+    words = tokens.split()
+    if not words:
+        return ""
+    if len(tokens) > _MAX_LEXEME and max(map(len, words)) > _MAX_LEXEME:
+        words = [word[:_MAX_LEXEME] for word in words]
+    # no code of ours runs for each word: a long turn has thousands
+    pairs = zip(words, chain(_ENDS, repeat(_ENDS[-1])), strict=False)
+    return "'" + "".join(chain.from_iterable(pairs))[:-2]
 
 
 def remove(turns: list[int], steps: list[int]) -> None:
