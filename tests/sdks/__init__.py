@@ -11,6 +11,8 @@ the page /connect/ says; what it needs, pinned, in ``requirements.txt`` (or ``pa
 ``api``        the API it asks the model by: ``chat/completions``, else ``responses``
 ``asked``      the user's words in both turns, where they are not `trial.SCRIPTS`
 ``answers``    what comes back, where it is not `trial.ANSWERS`
+``waits``      whether it asks somebody after its first turn, and waits: with the first of its ``answers``, and goes on
+               with the second that is ``asked``
 ``steps``      the types of a turn's steps, where they are not `trial.STEPS`
 ``tool``       what its tool is called, where that is not ``get_weather``
 ``arguments``  what that is called with in both turns, where it is not `trial.ARGUMENTS`

@@ -47,12 +47,12 @@ def _try(outcome: Outcome, record: Path | None, command: list[str], folder: Path
     expected = Expected.of(outcome.sdk.name)
     with running(folder, {"KEEP_UNSTORED": "1"}) as server:
         if record is None:
-            trial.run(command, expected, server, folder)
+            waiting = trial.run(command, expected, server, folder)
         else:
             with recording(server) as recorded:
-                trial.run(command, expected, server, folder)
+                waiting = trial.run(command, expected, server, folder)
             recorded.write(record / f"{outcome.sdk.name}__two-turns.jsonl")
-        outcome.seen = trial.seen(server, expected, _enough(expected))
+        outcome.seen = trial.seen(server, expected, waiting, _enough(expected))
     outcome.wrong += _wrong(expected, outcome.seen)
     outcome.excused += [f"{name}: {reason}" for name, reason in expected.missing.items()]
 

@@ -37,6 +37,9 @@ def _facts(expected: Expected, seen: Seen) -> Iterator[Fact]:
     yield Fact(
         "output", list(expected.answers), [_text(turn.whole["output_message"]["content"]) for turn in seen.turns]
     )
+    if expected.waits:
+        shown = [seen.waiting.get(name) for name in ("id", "status", "output_preview")]
+        yield Fact("waits", [rows[0]["id"], "awaiting_input", expected.answers[0]], shown)
     yield Fact("steps", [list(expected.steps)] * 2, [[step["type"] for step in turn.steps] for turn in seen.turns])
     yield from _models(seen)
     yield from _tools(expected, seen)

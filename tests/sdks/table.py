@@ -9,7 +9,7 @@ BEGIN, END = "<!-- what each SDK reports -->\n", "<!-- end -->\n"
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "agent": ("agent",),
     "session": ("session", "one_session"),
-    "question, answer": ("input", "output"),
+    "question, answer": ("input", "output", "waits"),
     "calls of tools": ("steps", "call", "arguments", "link"),
     "results": ("result", "failure_text"),
     "failures": ("failure",),

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.sdks import page
 from tests.support.live.caller import Caller, script
@@ -15,8 +15,9 @@ from tests.support.live.process import ServerProcess
 from tests.support.live.program_trials import ProgramFailed, ended
 
 HERE = Path(__file__).resolve().parent
+Found = TypeVar("Found")
 MODEL = "scripted/fast"
-RUN_S, WAIT_S, LOOK_S = 120, 15.0, 0.2
+RUN_S, ASK_S, WAIT_S, LOOK_S = 120, 60.0, 15.0, 0.2
 CITIES = ("Paris", "Atlantis")
 """What the tool is asked for; it knows no weather of the second."""
 TOOL = "get_weather"
@@ -45,6 +46,7 @@ class Expected:
     api: str = "chat/completions"
     asked: tuple[str, ...] = SCRIPTS
     answers: tuple[str, ...] = ANSWERS
+    waits: bool = False
     steps: tuple[str, ...] = STEPS
     tool: str = TOOL
     arguments: tuple[dict[str, str], ...] = ARGUMENTS
@@ -71,39 +73,66 @@ class Turn:
 @dataclass(frozen=True)
 class Seen:
     """What the log has: the turns that were reported, and (input, output) tokens of each answer the model gave,
-    in the order it gave them."""
+    in the order it gave them; and of programs that wait for somebody, the row of their turn while they did."""
 
     turns: list[Turn]
     answered: list[tuple[int, int]]
+    waiting: dict[str, Any] = field(default_factory=dict)
 
 
-def run(command: list[str], expected: Expected, server: ServerProcess, folder: Path) -> None:
-    """The SDK's program, to its end. Raises ProgramFailed."""
+def run(command: list[str], expected: Expected, server: ServerProcess, folder: Path) -> dict[str, Any]:
+    """Run the SDK's program to its end. Returns the row of its turn that waited for an answer, empty where none did.
+    Raises ProgramFailed."""
+    waiting: dict[str, Any] = {}
+
+    def typed() -> str:
+        if not expected.waits:
+            return ""
+        waiting.update(_waiting(Caller(server.port), expected))
+        return expected.asked[1]
+
     blocks = page.copied(Caller(server.port), expected.way)
     asked = {"COPIED": blocks[0], "FIRST": expected.asked[0], "SECOND": expected.asked[1], "MODEL": MODEL}
     anthropic = {"ANTHROPIC_BASE_URL": server.base, "ANTHROPIC_API_KEY": "local"}
     told = {**anthropic, **page.variables(blocks), **expected.variables, **asked}
-    done = ended(command, folder, server, RUN_S, **told)
+    done = ended(command, folder, server, RUN_S, typed, **told)
     if done.returncode:
         raise ProgramFailed(done.stderr.strip()[-3000:])
+    return waiting
 
 
-def seen(server: ServerProcess, expected: Expected, enough: Callable[[Seen], bool]) -> Seen:
-    """What the log has as soon as that is ``enough``, at the latest when waiting makes no sense any more."""
-    until = time.monotonic() + WAIT_S
+def _waiting(caller: Caller, expected: Expected) -> dict[str, Any]:
+    """Return the row of the first reported turn that waits; an empty one if none does in time."""
+
+    def rows() -> list[dict[str, Any]]:
+        answer = caller.get("/v1/logs/turns?q=status:awaiting_input").json
+        return [row for row in answer["data"] if row["source"] == expected.source]
+
+    return next(iter(_until(bool, rows, ASK_S)), {})
+
+
+def seen(server: ServerProcess, expected: Expected, waiting: dict[str, Any], enough: Callable[[Seen], bool]) -> Seen:
+    """What the log has as soon as that is ``enough``, at the latest when waiting makes no sense any more. ``waiting``
+    is what `run` returned."""
+    return _until(enough, lambda: _look(Caller(server.port), expected, waiting), WAIT_S)
+
+
+def _until(enough: Callable[[Found], bool], look: Callable[[], Found], seconds: float) -> Found:
+    """Return what ``look`` gives once that is ``enough``, or what it gives when so many seconds are over."""
+    until = time.monotonic() + seconds
     while True:
-        found = _look(Caller(server.port), expected)
+        found = look()
         if enough(found) or time.monotonic() > until:
             return found
         time.sleep(LOOK_S)
 
 
-def _look(caller: Caller, expected: Expected) -> Seen:
+def _look(caller: Caller, expected: Expected, waiting: dict[str, Any]) -> Seen:
     rows = caller.get("/v1/logs/turns?order=asc&limit=1000").json["data"]
     steps = caller.get("/v1/logs/steps?order=asc&limit=1000").json["data"]
     reported = [row for row in rows if row["source"] == expected.source]
     turns = [Turn(row, [one for one in steps if _is_shown(one, row)], _whole(caller, row)) for row in reported]
-    return Seen(turns, _answered(caller, expected.api))
+    return Seen(turns, _answered(caller, expected.api), waiting)
 
 
 def _is_shown(step: dict[str, Any], turn: dict[str, Any]) -> bool:

@@ -39,19 +39,29 @@ def tried(program: Program, look: Try) -> tuple[str, float]:
 
 
 def ended(
-    command: list[str], folder: Path, server: ServerProcess, seconds: float, **variables: str
+    command: list[str],
+    folder: Path,
+    server: ServerProcess,
+    seconds: float,
+    typed: Callable[[], str] = str,
+    /,
+    **variables: str,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program to its end. Its environment points to the server as that of any OpenAI client does, and tells where
-    the server is besides. Raises ProgramFailed where it takes too long."""
+    the server is besides. ``typed`` is called while it runs; what that returns is all that it reads from a person.
+    Raises ProgramFailed where it takes too long."""
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     pointed = {"OPENAI_BASE_URL": f"{server.base}/v1", "OPENAI_API_KEY": "local", "SERVER": server.base}
     given = {**kept, "NO_PROXY": "*", **pointed, **variables}
-    try:
-        return subprocess.run(
-            command, cwd=folder, env=given, capture_output=True, text=True, timeout=seconds, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise ProgramFailed(f"it did not end within {seconds:g} s") from error
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, env=given, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            words, complaints = process.communicate(typed(), timeout=seconds)
+        except subprocess.TimeoutExpired as error:
+            raise ProgramFailed(f"it did not end within {seconds:g} s") from error
+        finally:
+            process.kill()
+    return subprocess.CompletedProcess(command, process.returncode, words, complaints)
 
 
 def are_known(chosen: Iterable[str], known: Iterable[str]) -> bool:
