@@ -1,8 +1,9 @@
 """Linking of tool runs to the calls that models asked for, and tool runs inferred from messages.
 
-A tool's span that names its call is linked by it. Others (the Agents SDK, MLflow, Langfuse) take the next unused call
-of the same name that was asked for before they began. Where a sender reports no runs of a tool at all (bare loops
-around a model), they are inferred from its messages: a call in one answer, its result in a later history. A call
+A tool's span that names its call is linked by it; a call that was asked for in an earlier turn, and waited for
+somebody's approval, is in the history of the first model. Others (the Agents SDK, MLflow, Langfuse) take the next
+unused call of the same name that was asked for before they began. Where a sender reports no runs of a tool at all (bare
+loops around a model), they are inferred from its messages: a call in one answer, its result in a later history. A call
 without an id (Google's) is recognized there by its name and arguments.
 """
 
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.calls import arguments_of
+from agents.telemetry.reading.coerce import json_of
 from agents.telemetry.reading.facts import HistoryMessage, RequestedCall
 from agents.telemetry.reading.tree import SpanNode
 
@@ -54,11 +56,31 @@ def link_calls(nodes: Sequence[SpanNode]) -> CallLinks:
     requests = [(call, node) for node in models for call in requested_calls(node)]
     by_id = {call.id: call for call, _ in requests if call.id}
     linked = {node_id(tool): by_id[tool.facts.call_id] for tool in tools if tool.facts.call_id in by_id}
+    linked |= _linked_by_history(models[:1], [tool for tool in tools if node_id(tool) not in linked])
     used = {id(call) for call in linked.values()}  # by identity: senders may repeat ids, or leave them out
     _link_by_name(tools, requests, linked, used)
     reported_tools = {tool.facts.tool for tool in tools}
     open_calls = [(call, node) for call, node in requests if id(call) not in used and call.name not in reported_tools]
     return CallLinks(linked, _inferred_runs(open_calls, models) if open_calls else [])
+
+
+def _linked_by_history(models: list[SpanNode], tools: list[SpanNode]) -> dict[tuple[str, str], RequestedCall]:
+    """Return the calls of those tools that name one in a model's history."""
+    ids = {tool.facts.call_id for tool in tools} - {""}
+    if not ids:
+        return {}
+    messages = [message for model in models for message in model.facts.input_messages.messages()]
+    by_id = {call.id: call for message in messages for call in message.calls if call.id in ids}
+    return {node_id(tool): _as_it_ran(by_id[tool.facts.call_id], tool) for tool in tools if tool.facts.call_id in by_id}
+
+
+def _as_it_ran(call: RequestedCall, tool: SpanNode) -> RequestedCall:
+    """Return a call with the argument that its tool had: who approved it may have changed that. OpenInference writes
+    the only argument of a tool bare where it is text; a Python repr of all of them is none."""
+    asked, own = arguments_of(call.arguments), json_of(tool.facts.arguments)
+    if not isinstance(asked, dict) or len(asked) != 1 or not isinstance(own, str) or own[:1] in ("", "{", "(", "["):
+        return call
+    return RequestedCall(call.id, call.name, dict.fromkeys(asked, own))
 
 
 def node_id(node: SpanNode) -> tuple[str, str]:

@@ -11,9 +11,9 @@ from agents.telemetry.reading.calls import completion, user_message
 from agents.telemetry.reading.coerce import json_of, sequence, text_or_json
 from agents.telemetry.reading.details import result_text
 from agents.telemetry.reading.facts import HistoryMessage, SpanFacts
-from agents.telemetry.reading.interrupts import answer_in
 from agents.telemetry.reading.message_parts import blocks_text
 from agents.telemetry.reading.messages import HIDDEN, messages_of
+from agents.telemetry.reading.resumed_graphs import answer_in
 from agents.telemetry.reading.sanitize import clean_json
 from agents.telemetry.reading.tree import SpanNode
 
@@ -65,7 +65,7 @@ def input_of(top: SpanNode | None, models: Sequence[SpanNode]) -> tuple[UserMess
             return messages
     if own:
         return own
-    raw_input = None if top is None else answer_in(top.facts.input)
+    raw_input = None if top is None else top.facts.input
     return (user_message([_as_text(raw_input)]),) if raw_input not in (None, "", HIDDEN) and _as_text(raw_input) else ()
 
 
@@ -82,16 +82,28 @@ def _last_user_messages(messages: list[HistoryMessage], *, last: bool) -> tuple[
 
 
 def _user_messages_in(value: Any) -> tuple[UserMessage, ...]:
-    """Return the user's messages in a function's or a graph's input."""
+    """Return the user's messages in a function's or a graph's input; the answer that a graph goes on with is one, in
+    whatever shape."""
     if value is None or value == HIDDEN:
         return ()
-    parsed = json_of(answer_in(value))
+    answer = answer_in(value)
+    if answer is not None:
+        return _user_messages_in_answer(json_of(answer))
+    parsed = json_of(value)
     if isinstance(parsed, str):
         return (user_message([parsed]),) if parsed else ()
     messages = messages_of(parsed)
     text = _text_under(parsed, _INPUT_NAMES) if isinstance(parsed, dict) else ""
     by_name = (user_message([text]),) if text else ()
     return _last_user_messages(messages, last=False) or by_name or _last_user_messages(messages, last=True)
+
+
+def _user_messages_in_answer(answer: Any) -> tuple[UserMessage, ...]:
+    """Return messages, the only text under its name, or all of it as text."""
+    is_named = isinstance(answer, dict) and len(answer) == 1
+    messages = messages_of(answer) if isinstance(answer, (dict, list)) else []
+    text = (_text_under(answer, _INPUT_NAMES) if is_named else "") or text_or_json(answer)
+    return _last_user_messages(messages, last=True) or ((user_message([text]),) if text else ())
 
 
 def _text_under(value: dict[str, Any], names: Sequence[str]) -> str:

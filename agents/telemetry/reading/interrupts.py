@@ -1,5 +1,5 @@
 """Interrupts of LangGraph: a graph's node calls ``interrupt(value)``, the run ends, and a later run of the same thread
-brings the answer.
+brings the answer (`resumed_graphs`).
 
 Senders report the exception with which LangGraph leaves the node, ``GraphInterrupt((Interrupt(value={'question': …},
 id='…'),))``, on every span that it passes; the graph's own span ends well. The value is there only as Python shows it.
@@ -25,8 +25,6 @@ _MAX_CHARS = 20_000
 _QUESTIONS = ("question", "message", "prompt", "query", "description", "text", "content", "title")
 _REQUESTS = ("action_requests", "action_request", "action")
 _UNREADABLE = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)
-_RESUMED = {"resume", "goto", "update", "graph"}
-"""The fields of the ``Command`` that a graph goes on with."""
 
 
 def add_interrupt(facts: SpanFacts, span: Span) -> None:
@@ -90,12 +88,3 @@ def _question(value: Any) -> str:
         question = next(texts, "")
         return question or next(map(_question, requests), "") or text_or_json(value)
     return text_or_json(value)
-
-
-def answer_in(value: Any) -> Any:
-    """Return the answer in the input of a graph that goes on, anything else as it is."""
-    fields = mapping(value)
-    for command in (fields, mapping(fields.get("input")), mapping(fields.get("inputs"))):
-        if command.keys() >= _RESUMED and command["resume"] is not None:
-            return command["resume"]
-    return value

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from agents.record.schemas.content import text_of
-from agents.record.schemas.events import OtherDetail
+from agents.record.schemas.events import OtherDetail, ToolDetail
 from agents.telemetry.reading.records import ExternalTurn
 from agents.telemetry.reading.spans import Span, SpanEvent
 from agents.telemetry.reading.turns import build_turns
 from tests.telemetry.reading import captures
-from tests.telemetry.reading.sample_spans import span
+from tests.telemetry.reading.sample_spans import agent, model, requested_call, span, tool, tool_result, user
 
 ASKED = "(Interrupt(value='Go on?', id='1', response_schema=None),)"
 CAPTURES = ("langsmith__interrupt", "langsmith_otel__interrupt", "openinference_langgraph__interrupt")
@@ -118,3 +118,95 @@ def test_other_exceptions_with_such_words_are_failures() -> None:
     event = SpanEvent(name="exception", attributes={"exception.type": "ValueError", "exception.message": ASKED})
     failed = span("a", parent="graph", at=1, attributes={"traceloop.span.kind": "task"}, failed=True, events=[event])
     assert [step.status for step in only_turn(graph(), failed).steps] == ["failed"]
+
+
+# ---------------------------------------------------------------------------------------------- going on
+
+
+def resumed(answer: Any) -> Span:
+    command = json.dumps({"graph": None, "update": None, "resume": answer, "goto": []})
+    attributes = {"openinference.span.kind": "AGENT", "input.value": command, "input.mime_type": "application/json"}
+    return span("graph", name="helper", took=20, attributes=attributes)
+
+
+def called(turn: ExternalTurn) -> list[Any]:
+    """What each tool of a turn was called with, and how its step ended."""
+    details = [(step.detail, step.status) for step in turn.steps if isinstance(step.detail, ToolDetail)]
+    return [(detail.tool_calls[0].call_id, detail.tool_calls[0].arguments, status) for detail, status in details]
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "answer", "arguments"),
+    [
+        ("openinference_langgraph__tool-interrupt", "May I look at Paris?", "yes", [{"city": "Paris"}]),
+        (
+            "openinference_langgraph__approval",
+            "Tool execution requires approval\n\nTool: get_weather\nArgs: {'city': 'Paris'}",
+            'edit: get_weather({"city":"Rome"})',
+            [{"city": "Rome"}],
+        ),
+        (
+            "langsmith__approval",
+            "Tool execution requires approval\n\nTool: get_weather\nArgs: {'city': 'Paris'}",
+            "reject: Better not.",
+            [],
+        ),
+    ],
+)
+def test_a_decision_is_the_question_of_the_turn_that_goes_on(
+    name: str, question: str, answer: str, arguments: list[Any]
+) -> None:
+    asked, went_on = build_turns(captures.spans(name))
+    assert (asked.status, asked.error, answer_of(asked)) == ("awaiting_input", None, question)
+    assert (went_on.status, answer_of(went_on)) == ("completed", "It is clear in Paris, at 18 degrees.")
+    assert [text_of(message.content) for message in went_on.input] == [answer]
+    assert [given for _, given, _ in called(went_on)] == arguments
+    assert all(call for call, _, _ in called(went_on))
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("yes", "yes"),
+        (False, "false"),
+        (0, "0"),
+        ({"approved": True, "text": "go"}, '{"approved":true,"text":"go"}'),
+        ({"text": "go"}, "go"),
+        (["red", "blue"], "red\nblue"),
+        ({"decisions": [{"type": "approve"}, {"type": "respond", "message": "18"}]}, "approve\nrespond: 18"),
+        ({"decisions": [{"type": "approve", "message": {"a": 1}}]}, 'approve: {"a":1}'),
+        ([{"type": "accept", "args": None}], "accept"),
+        ([{"type": "response", "args": "Ask Ann."}], "response: Ask Ann."),
+        ([{"type": "edit", "args": {"action": "pay", "args": {"sum": 5}}}], 'edit: pay({"sum":5})'),
+        ({"decisions": []}, '{"decisions":[]}'),
+        ({"decisions": [{"type": 1}, None]}, '{"decisions":[{"type":1},null]}'),
+        ({"86d656492599c51832fc60db67f89bce": "yes", "fede1e5920394a03ada26ad685d01534": [1]}, "yes\n[1]"),
+        ({"messages": [{"role": "user", "content": "Go on."}]}, "Go on."),
+    ],
+)
+def test_whatever_somebody_answers_is_the_question_of_the_turn(answer: Any, words: str) -> None:
+    """Not the question before it, which the model's history still has."""
+    turn = only_turn(resumed(answer), model("m", user("Pay them."), answer="Paid.", parent="graph", at=1))
+    assert "\n".join(text_of(message.content) for message in turn.input) == words
+
+
+@pytest.mark.parametrize(
+    ("own", "arguments"),
+    [
+        ("Rome", {"city": "Rome"}),
+        ("Paris", {"city": "Paris"}),
+        (None, {"city": "Paris"}),
+        ('{"city": "Rome", "days": 2}', {"city": "Rome", "days": 2}),
+        ("{'city': 'Paris'}", {"city": "Paris"}),
+    ],
+)
+def test_a_tool_that_was_approved_has_its_call_from_the_history(own: str | None, arguments: dict[str, Any]) -> None:
+    asked = requested_call("c1")
+    asked["tool_calls"][0]["function"]["arguments"] = '{"city": "Paris"}'
+    named = {"gen_ai.tool.call.id": "c1", **({"gen_ai.tool.call.arguments": own} if own else {})}
+    spans = [
+        agent(took=20),
+        tool("t", parent="agent", at=1, attributes=named),
+        model("m", user("How warm?"), asked, tool_result("c1", "18"), answer="18.", parent="agent", at=3),
+    ]
+    assert called(only_turn(*spans)) == [("c1", arguments, "completed")]
