@@ -45,6 +45,7 @@ SENTENCES = ADVICE | {
     gettext_noop("No model call was reported: the tokens are the total of the turn's own span."),
     gettext_noop("The sender named no session: the calls were put together by what their messages repeat."),
     gettext_noop("Clocks differ: a step is more than a second outside its parent."),
+    gettext_noop("Clocks differ: the times of another service were moved to those of its caller."),
 }
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from agents.telemetry.reading import dialects
+from agents.telemetry.reading.clocks import by_callers_clock
 from agents.telemetry.reading.dialects import claude_code_logs, codex_logs
 from agents.telemetry.reading.facts import SpanFacts
 from agents.telemetry.reading.interrupts import add_interrupt
@@ -20,12 +21,13 @@ from agents.telemetry.reading.spans import Span
 @dataclass(slots=True, eq=False)
 class SpanNode:
     """A span with its facts in the tree. ``missing_parent`` is the id of a span above that has not arrived, '' where
-    all have."""
+    all have. ``is_moved`` says that its times are not those that were sent: its service has another clock."""
 
     span: Span
     facts: SpanFacts
     parent: SpanNode | None = None
     missing_parent: str = ""
+    is_moved: bool = False
     children: list[SpanNode] = field(default_factory=list)
 
     @property
@@ -68,8 +70,9 @@ def merge_spans(spans: Iterable[Span]) -> dict[str, dict[str, Span]]:
 
 def build_tree(trace: str, spans: dict[str, Span]) -> TraceTree:
     """Build the tree of a trace. A log record whose span has not arrived yet is no node."""
+    spans, moved = by_callers_clock(spans)
     facts_by_id = _read_facts(spans)
-    nodes = {name: SpanNode(spans[name], facts) for name, facts in facts_by_id.items()}
+    nodes = {name: SpanNode(spans[name], facts, is_moved=name in moved) for name, facts in facts_by_id.items()}
     _link_parents(nodes, spans)
     for node in nodes.values():
         if node.parent is not None:

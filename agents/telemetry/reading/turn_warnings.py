@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agents.record.schemas.origins import INFERRED_PREFIX
+from agents.telemetry.reading.clocks import is_outside
 from agents.telemetry.reading.groups import TurnGroup
 from agents.telemetry.reading.outcome import TurnOutcome
 from agents.telemetry.reading.records import ExternalStep
@@ -14,11 +15,9 @@ ROOT_MISSING = "The root span of this turn has not arrived."
 TOKENS_SUMMED = "No model call was reported: the tokens are the total of the turn's own span."
 SESSION_INFERRED = "The sender named no session: the calls were put together by what their messages repeat."
 CLOCKS_DIFFER = "Clocks differ: a step is more than a second outside its parent."
-SENTENCES = (ROOT_MISSING, TOKENS_SUMMED, SESSION_INFERRED, CLOCKS_DIFFER)
+CLOCKS_CORRECTED = "Clocks differ: the times of another service were moved to those of its caller."
+SENTENCES = (ROOT_MISSING, TOKENS_SUMMED, SESSION_INFERRED, CLOCKS_DIFFER, CLOCKS_CORRECTED)
 """All fixed warnings, beside `parents_missing`, `trace_truncated`, `attributes_cut` and the dialects' advice."""
-
-_SLACK_NS = 1_000_000_000
-"""Time that a span may lie outside its parent before clocks count as different."""
 
 
 def warnings_of(
@@ -37,7 +36,9 @@ def warnings_of(
         warnings.append(TOKENS_SUMMED)
     if not has_session and len({node.span.trace for node in group.roots}) > 1:
         warnings.append(SESSION_INFERRED)
-    if any(map(_is_outside_parent, by_time)):
+    if any(node.is_moved for node in by_time):
+        warnings.append(CLOCKS_CORRECTED)
+    if any(node.parent is not None and is_outside(node.span, node.parent.span) for node in by_time):
         warnings.append(CLOCKS_DIFFER)
     return tuple(filter(None, warnings))
 
@@ -72,12 +73,3 @@ def attributes_cut(attributes: int) -> str:
         f"The sender cut {attributes} attribute{'s' if attributes > 1 else ''}, so that words may be missing. "
         "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 where the agent runs keeps them."
     )
-
-
-def _is_outside_parent(node: SpanNode) -> bool:
-    parent = node.parent.span if node.parent is not None else None
-    if parent is None or not (parent.start_ns and node.span.start_ns):
-        return False
-    if node.span.start_ns < parent.start_ns - _SLACK_NS:
-        return True
-    return bool(parent.end_ns) and node.span.start_ns > parent.end_ns + _SLACK_NS
