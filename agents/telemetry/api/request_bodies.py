@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from functools import partial
+from typing import Any, TypeVar
 
 import zstandard
 from django.conf import settings
@@ -12,9 +13,13 @@ from django.http import HttpRequest
 
 from agents.base.errors import InvalidRequest, TooLarge, UnsupportedMedia
 
+Stream = TypeVar("Stream")
 CHUNK_SIZE = 64 * 1024
 GZIP, ZLIB = 31, 15
 """The ``wbits`` of zlib for the two formats."""
+ZSTD_SLICE = 256
+"""Bytes that zstandard unpacks at once, to at most 8 MiB: it knows no bound, and four bytes may stand for 128 KiB."""
+MAX_STREAMS = 1_000
 
 
 def read(request: HttpRequest) -> bytes:
@@ -43,38 +48,49 @@ def _plain(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _inflate(chunks: Iterator[bytes], wrapping: int) -> Iterator[bytes]:
-    inflater = zlib.decompressobj(wrapping)
+    streams = _streams(partial(zlib.decompressobj, wrapping))
+    stream = next(streams)
     for chunk in chunks:
         remaining = chunk
         while remaining:
+            if stream.eof:
+                stream = next(streams)
             try:
-                yield inflater.decompress(remaining, CHUNK_SIZE)
+                yield stream.decompress(remaining, CHUNK_SIZE)
             except zlib.error as error:
                 raise _bad_encoding(error) from error
-            remaining = inflater.unconsumed_tail
-    if not inflater.eof:
-        raise _bad_encoding("it ends too early")
+            remaining = stream.unused_data if stream.eof else stream.unconsumed_tail
+    _check_end(stream.eof)
 
 
 def _zstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    reader = zstandard.ZstdDecompressor().stream_reader(cast(Any, _ChunkReader(chunks)))
-    try:
-        while chunk := reader.read(CHUNK_SIZE):
-            yield chunk
-    except zstandard.ZstdError as error:
-        raise _bad_encoding(error) from error
+    streams = _streams(zstandard.ZstdDecompressor().decompressobj)
+    stream = next(streams)
+    for chunk in chunks:
+        for start in range(0, len(chunk), ZSTD_SLICE):
+            remaining = chunk[start : start + ZSTD_SLICE]
+            while remaining:
+                if stream.eof:
+                    stream = next(streams)
+                try:
+                    yield stream.decompress(remaining)
+                except zstandard.ZstdError as error:
+                    raise _bad_encoding(error) from error
+                remaining = stream.unused_data if stream.eof else b""
+    _check_end(stream.eof)
 
 
-class _ChunkReader:
-    """A file object over chunks, for the zstd reader."""
+def _streams(begin: Callable[[], Stream]) -> Iterator[Stream]:
+    """Begin one stream after the other, which together are the body: RFC 1952 calls them members, RFC 8878 frames.
+    Raises InvalidRequest for too many: empty ones cost time, and never reach the cap."""
+    for _ in range(MAX_STREAMS):
+        yield begin()
+    raise _bad_encoding(f"it is packed in more than {MAX_STREAMS:,} parts")
 
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks, self._buffer = chunks, b""
 
-    def read(self, size: int) -> bytes:
-        self._buffer = self._buffer or next(self._chunks, b"")
-        head, self._buffer = self._buffer[:size], self._buffer[size:]
-        return head
+def _check_end(is_whole: bool) -> None:
+    if not is_whole:
+        raise _bad_encoding("it ends too early")
 
 
 def _bad_encoding(why: Any) -> InvalidRequest:
