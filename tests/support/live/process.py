@@ -54,7 +54,7 @@ _PORT = re.compile(r"^(?:Logs|Address) +http://[^/]+:(\d+)(?:/logs/)?$", re.MULT
 _MISTAKE = re.compile(r"^Traceback| ERROR agents| CRITICAL ", re.MULTILINE)
 
 
-def eventually(look: Callable[[], T | Literal[False] | None], within_s: float = 30.0) -> T:
+def eventually(look: Callable[[], T | Literal[False] | None], within_s: float = 30.0, every_s: float = LOOK_S) -> T:
     """What ``look`` returns as soon as it is true. Raises AssertionError when it never is."""
     until = time.monotonic() + within_s
     while True:
@@ -62,7 +62,7 @@ def eventually(look: Callable[[], T | Literal[False] | None], within_s: float = 
         if found:
             return found
         assert time.monotonic() < until, f"not so within {within_s:g} s; last: {found!r}"
-        time.sleep(LOOK_S)
+        time.sleep(every_s)
 
 
 class ServerProcess:
