@@ -142,8 +142,6 @@ def _wanted_step(step: dict[str, Any]) -> dict[str, Any]:
             fields |= {"name": step["tool"], "made": step["id"].startswith("made:")}
         case "other":
             fields |= {"kind": step["kind"], "name": step["name"]}
-        case "other":
-            fields |= {"kind": step["kind"], "name": step["name"]}
         case type_:
             fields |= {"kind": type_, "name": step["name"]}
     return fields
