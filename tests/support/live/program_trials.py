@@ -33,7 +33,8 @@ def tried(program: Program, look: Try) -> tuple[str, float]:
         command = program.command()
         with tempfile.TemporaryDirectory(prefix=f"program-{program.name}-") as folder:
             look(command, Path(folder))
-    except (CannotInstall, ProgramFailed, AssertionError) as error:
+    # a server that does not answer, and a registry that does not, must not end the trials of the others
+    except (CannotInstall, ProgramFailed, AssertionError, OSError, subprocess.TimeoutExpired) as error:
         wrong = f"{type(error).__name__}: {error}"
     return wrong, time.monotonic() - began
 
