@@ -12,15 +12,18 @@ from pydantic import ValidationError
 
 from agents.base.errors import AgentsError
 from agents.base.store import keys
-from agents.prices.schemas import PRICES
+from agents.prices import price_files
 from agents.prices.store import prices
 
 
 class Command(BaseCommand):
-    help = "Import prices (a JSON list, in dollars per million tokens), and price the steps that have no cost yet."
+    help = (
+        "Import prices (a JSON list, in dollars per million tokens; or LiteLLM's list of models), and price the steps "
+        "that have no cost yet."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", nargs="?", help="a JSON list of prices; - reads the standard input")
+        parser.add_argument("file", nargs="?", help="a JSON list of prices, or LiteLLM's; - reads the standard input")
         parser.add_argument("--apply", action="store_true", help="price the steps whose cost is not known")
 
     def handle(self, *args: Any, file: str | None, apply: bool, **options: Any) -> None:
@@ -28,8 +31,10 @@ class Command(BaseCommand):
             raise CommandError("Name a file of prices, or say --apply.")
         try:
             if file:
-                result = prices.add(PRICES.validate_json(_read(file)))
-                self.stdout.write(f"{result.added} prices added, {result.known} were known.")
+                found = price_files.read(_read(file))
+                result = prices.add(found.prices)
+                skipped = f" {found.skipped} models have no price by token." if found.skipped else ""
+                self.stdout.write(f"{result.added} prices added, {result.known} were known.{skipped}")
             if apply:
                 pricing = prices.price_unpriced(keys.local())
                 self.stdout.write(f"{pricing.priced} steps priced; {pricing.left} have no price.")
