@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from django.conf import settings
 from django.http import HttpRequest
 
-from agents.base.access import ANONYMOUS, Actor
+from agents.base.access import ANONYMOUS, Action, Actor, require
 from agents.base.api.error_bodies import speaks_anthropic
 from agents.base.errors import NotAuthenticated
 from agents.base.schemas.identity import TokenRequest
@@ -65,17 +65,16 @@ def reidentifier(authorization: str, token_request: Callable[[], TokenRequest]) 
     return partial(tokens.actor_of, secret, token_request())
 
 
-def actor_of_sender(request: HttpRequest) -> Actor:
-    """Return the actor of a program that reports traces. Exporters put the key into different headers, some
-    percent-encoded."""
-    headers = request.headers
+def actor_of_sender(headers: Mapping[str, str], path: str) -> Actor:
+    """Return the actor of a program that reports traces, by its headers, whose names have no case, and by the path that
+    it reports to. Exporters put the key into different headers, some percent-encoded. Raises NotAuthenticated."""
     authorization = headers.get("Authorization", "").replace("%20", " ", 1)
     plain = headers.get("x-api-key") or headers.get("api-key") or headers.get("api_key") or ""
     if authorization.lower().startswith("basic "):
         plain, authorization = _password(authorization[6:]), ""
     if not authorization and plain:
         authorization = f"Bearer {plain}"
-    return actor_of_header(authorization, TokenRequest(request.path, {}, {}))
+    return actor_of_header(authorization, TokenRequest(path, {}, {}))
 
 
 def _password(encoded: str) -> str:
@@ -84,6 +83,13 @@ def _password(encoded: str) -> str:
         return base64.b64decode(encoded.strip(), validate=True).decode().partition(":")[2]
     except (ValueError, UnicodeDecodeError):
         return ""
+
+
+def admit(actor: Actor, action: Action) -> None:
+    """Raise NotAuthenticated for an anonymous caller, NotAllowed for one without this right."""
+    if actor.is_anonymous:
+        raise refuse(actor)
+    require(actor, action)
 
 
 def refuse(actor: Actor) -> NotAuthenticated:

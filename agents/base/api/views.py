@@ -19,9 +19,9 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from agents.base import log_context, open_streams, sse
-from agents.base.access import Action, Actor, require, require_admin
+from agents.base.access import Action, Actor, require_admin
 from agents.base.api import negotiation
-from agents.base.api.authentication import actor_of, authorization_of, refuse, reidentifier, token_request_of
+from agents.base.api.authentication import actor_of, admit, authorization_of, reidentifier, token_request_of
 from agents.base.api.error_bodies import error_frame
 from agents.base.api.waiting import Awaited as Awaited
 from agents.base.api.waiting import while_allowed
@@ -61,9 +61,7 @@ class ApiView(APIView):
         action = self.actions[method]
         if action is None:
             return
-        if self.actor.is_anonymous:
-            raise refuse(self.actor)
-        require(self.actor, action)
+        admit(self.actor, action)
         if self.admins_only:
             require_admin(self.actor)
         open_streams.begin(request._request, self.actor)

@@ -6,7 +6,6 @@ A request that is answered 200 is stored; its turns are projected in the backgro
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -20,18 +19,13 @@ from agents.base.api.authentication import actor_of_sender
 from agents.base.api.negotiation import for_caller, json_response
 from agents.base.api.views import ApiView
 from agents.base.errors import AgentsError, InvalidRequest, NotFound, TooLarge, UnsupportedMedia
-from agents.telemetry.api import request_bodies
+from agents.telemetry.api import intake, request_bodies
 from agents.telemetry.reading import otlp, otlp_responses
 from agents.telemetry.reading.decoding import Decoded
 from agents.telemetry.reading.otlp_responses import OtlpEncoding, OtlpSignal
-from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.backlog import backlog
-from agents.telemetry.store.external.backpressure import ingest_load
-from agents.telemetry.store.external.projector import projector
-from agents.telemetry.store.external.refused_reports import refusals
 from agents.uikit.links import base_url
 
-SpanReader = Callable[[Any], Decoded]
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 MAX_CONTAINERS, MAX_VALUES = 300_000, 2_000_000
 """Objects and lists, and values, of one body of JSON: each costs a hundred bytes once it is decoded."""
@@ -46,7 +40,7 @@ class ReportView(ApiView):
 
     @staticmethod
     def identify(request: HttpRequest) -> Actor:
-        return actor_of_sender(request)
+        return actor_of_sender(request.headers, request.path)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
@@ -58,11 +52,10 @@ class ReportView(ApiView):
         return super().handle_exception(exc)
 
     def count_refusal(self, error: Exception) -> None:
-        """Count a report that is refused, so that its sender can find out why."""
-        if isinstance(error, AgentsError) and error.status < 500:
-            route = self.request._request.resolver_match
-            path = f"/{route.route}" if route is not None else self.request._request.path
-            refusals.add(getattr(self, "actor", None), path, error)
+        """Count a report that is refused, by the route that it came to."""
+        route = self.request._request.resolver_match
+        path = f"/{route.route}" if route is not None else self.request._request.path
+        intake.count_refusal(getattr(self, "actor", None), path, error)
 
     def json(self) -> Any:
         """The body as JSON. Raises InvalidRequest, TooLarge, UnsupportedMedia."""
@@ -73,11 +66,8 @@ class ReportView(ApiView):
         return as_json(request_bodies.read(request))
 
     def store(self, decoded: Decoded) -> None:
-        """Store the decoded spans, and wake the projectors."""
-        backlog.check(self.actor, len(decoded.spans))
-        with ingest_load.track():
-            inbox.accept(self.actor, decoded.spans)
-        projector.wake()
+        """Store the decoded spans."""
+        intake.store(self.actor, decoded)
 
 
 class OtlpView(ReportView):
@@ -85,7 +75,6 @@ class OtlpView(ReportView):
 
     actions = {"post": "ingest"}
     signal: OtlpSignal = "traces"
-    readers: tuple[SpanReader, SpanReader]
 
     def handle_exception(self, exc: Exception) -> Any:
         if isinstance(exc, APIException):
@@ -103,17 +92,14 @@ class OtlpView(ReportView):
             kind = (request.content_type or "absent")[:80]
             raise UnsupportedMedia(f"Content-Type must be {PROTOBUF} or {JSON}, not {kind}.")
         body = request_bodies.read(request)
-        from_protobuf, from_json = self.readers
+        from_protobuf, from_json = otlp.READERS[self.signal]
         if request.content_type == PROTOBUF:
             return from_protobuf(body)
         return from_json(as_json(body))
 
     def post(self, request: Request) -> HttpResponseBase:
-        with ingest_load.track():
-            decoded = self._decode()
-        self.store(decoded)
         form = self._form()
-        response = otlp_responses.to_response(self.signal, form, decoded.rejected, decoded.problem)
+        response = intake.take_in(self.actor, self.signal, form, self._decode)
         return HttpResponse(response, content_type=PROTOBUF if form == "protobuf" else JSON)
 
 
@@ -137,21 +123,19 @@ def as_json(body: bytes) -> Any:
 
 
 class TracesView(OtlpView):
-    readers = (otlp.traces_from_protobuf, otlp.traces_from_json)
+    """Spans."""
 
 
 class LogsView(OtlpView):
     """Log records; those that name a span are merged into it."""
 
     signal: OtlpSignal = "logs"
-    readers = (otlp.logs_from_protobuf, otlp.logs_from_json)
 
 
 class RepeatedPathView(OtlpView):
     """The view of an address whose end the exporter has added to an address that had it already."""
 
     actions = {"post": None}
-    readers = (otlp.traces_from_protobuf, otlp.traces_from_json)
 
     def post(self, request: Request) -> HttpResponseBase:
         path, base = request._request.path, base_url(request._request)
@@ -163,13 +147,7 @@ class RepeatedPathView(OtlpView):
         )
 
 
-def _no_spans(body: Any) -> Decoded:
-    return Decoded()
-
-
 class MetricsView(OtlpView):
-    """Metrics are accepted and dropped: spans have the same facts, and senders fill their logs with errors where
-    metrics are refused."""
+    """Metrics, which are accepted and dropped."""
 
     signal: OtlpSignal = "metrics"
-    readers = (_no_spans, _no_spans)

@@ -7,14 +7,16 @@ that is no OTLP is refused as a whole by `InvalidRequest`. Spans of one resource
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from agents.base.errors import InvalidRequest
 from agents.telemetry.reading import otlp_json, otlp_protobuf
 from agents.telemetry.reading.decoding import Decoded, FormatError, as_object, raises_invalid_request
 from agents.telemetry.reading.otlp_ids import Batch
+from agents.telemetry.reading.otlp_responses import OtlpSignal
 
-__all__ = ["Decoded", "logs_from_json", "logs_from_protobuf", "traces_from_json", "traces_from_protobuf"]
+__all__ = ["READERS", "Decoded", "logs_from_json", "logs_from_protobuf", "traces_from_json", "traces_from_protobuf"]
 
 _SIGNAL_BY_LIST: dict[str, str] = {"resourceSpans": "traces", "resourceLogs": "logs", "resourceMetrics": "metrics"}
 
@@ -47,6 +49,19 @@ def logs_from_json(body: object) -> Decoded:
     batch = Batch("logs")
     otlp_json.read_logs(_checked_request(body, "resourceLogs"), batch)
     return batch.decoded()
+
+
+def _ignored(body: object) -> Decoded:
+    return Decoded()
+
+
+READERS: Mapping[OtlpSignal, tuple[Callable[[bytes], Decoded], Callable[[Any], Decoded]]] = {
+    "traces": (traces_from_protobuf, traces_from_json),
+    "logs": (logs_from_protobuf, logs_from_json),
+    "metrics": (_ignored, _ignored),
+}
+"""The decoders of each signal, of protobuf and of decoded JSON. Metrics are accepted and dropped: spans have the same
+facts, and senders fill their logs with errors where metrics are refused."""
 
 
 def _from_protobuf(read: Callable[[bytes, Batch], None], data: bytes, batch: Batch) -> None:
