@@ -7,13 +7,10 @@ from, so a client gains nothing by inventing a new key for each request.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from hashlib import blake2b
 
-from django.conf import settings
-from django.http import HttpRequest
-
 from agents.base.access import Actor
-from agents.base.api.sender import address_of
 from agents.base.shares import Caller
 
 MAX_CREDENTIALS = 10_000
@@ -23,25 +20,22 @@ CREDENTIAL_HEADERS = ("Authorization", "x-api-key", "api-key")
 _callers: OrderedDict[bytes, Caller] = OrderedDict()
 
 
-def caller_of(request: HttpRequest) -> Caller:
-    """Return the caller that its credentials had before, or else its address."""
-    return _callers.get(_credentials_digest(request)) or ("", address_of(request))
+def caller_of(digest: bytes, address: str) -> Caller:
+    """Return the caller that credentials with this digest had before, or else the address."""
+    return _callers.get(digest) or ("", address)
 
 
-def remember(request: HttpRequest) -> None:
-    """Remember the caller that the view authenticated."""
-    actor: Actor | None = getattr(request, "actor", None)
-    carried = _credentials_digest(request)
-    if actor is None or actor.is_anonymous or not carried:
+def remember(digest: bytes, actor: Actor | None) -> None:
+    """Remember the caller whose credentials were accepted."""
+    if actor is None or actor.is_anonymous or not digest:
         return
-    _callers[carried] = actor.caller
-    _callers.move_to_end(carried)
+    _callers[digest] = actor.caller
+    _callers.move_to_end(digest)
     if len(_callers) > MAX_CREDENTIALS:
         _callers.popitem(last=False)
 
 
-def _credentials_digest(request: HttpRequest) -> bytes:
-    """Return a digest of the request's credentials, empty without any."""
-    credentials = [request.headers.get(name, "") for name in CREDENTIAL_HEADERS]
-    credentials.append(request.COOKIES.get(settings.SESSION_COOKIE_NAME, ""))
+def digest_of(headers: Mapping[str, str], session: str = "") -> bytes:
+    """Return a digest of the credentials in headers and of the cookie of a session, empty without any."""
+    credentials = [*(headers.get(name, "") for name in CREDENTIAL_HEADERS), session]
     return blake2b("\n".join(credentials).encode(), digest_size=16).digest() if any(credentials) else b""

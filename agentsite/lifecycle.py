@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 
@@ -38,6 +39,9 @@ from agentsite import providers
 from agentsite.memory import ProcessMemory
 from agentsite.request_threads import close_connections, thread_pool
 
+if TYPE_CHECKING:
+    from agentsite.grpc_server import GrpcServer  # grpcio may not be installed
+
 log = logging.getLogger(__name__)
 
 LEASES_S, RECOVERY_S, RETENTION_S = 10.0, 5.0, 60.0
@@ -60,8 +64,8 @@ PARTITIONS_S = 3600.0
 class Lifecycle:
     """One serving process, from start to stop."""
 
-    def __init__(self, role: ProcessRole = EVERYTHING) -> None:
-        self._role = role
+    def __init__(self, role: ProcessRole = EVERYTHING, grpc_server: GrpcServer | None = None) -> None:
+        self._role, self._grpc_server = role, grpc_server
         self._turns_wait = asyncio.Event()
         self._rounds: list[asyncio.Task[None]] = []
         self._backgrounds: list[BackgroundWork] = []
@@ -70,6 +74,9 @@ class Lifecycle:
         self._statistics = PlannerStatistics()
 
     async def start(self) -> None:
+        """Start all parts. Raises OSError where the port of gRPC is taken."""
+        if self._grpc_server is not None:
+            self._grpc_server.bind()
         self._loop = asyncio.get_running_loop()
         hub.start()
         writer.start()
@@ -118,6 +125,8 @@ class Lifecycle:
         ):
             self._rounds.append(asyncio.create_task(_every(seconds, work)))
         self._rounds.append(asyncio.create_task(_every(TAKEOVER_S, self._take_over, self._turns_wait)))
+        if self._grpc_server is not None:
+            await self._grpc_server.start()
 
     async def announce(self) -> None:
         """Tell proxies by ``/readyz`` that this process stops, and give them the time to notice."""
@@ -125,6 +134,11 @@ class Lifecycle:
         await asyncio.sleep(settings.STOP_DELAY_SECONDS)
 
     async def drain(self) -> None:
+        """Wait until what runs has ended: calls of gRPC, of which no new ones are taken, and turns."""
+        calls = [self._grpc_server.stop(settings.DRAIN_SECONDS)] if self._grpc_server is not None else []
+        await asyncio.gather(self._drain_turns(), *calls)
+
+    async def _drain_turns(self) -> None:
         """Wait until the runs have ended and the sockets have sent it; those that take too long, other processes go
         on with, or the next start of this one."""
         await self.runner.drain(settings.DRAIN_SECONDS, hands_over=settings.RESUME_RUNS)

@@ -27,6 +27,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from agents.base import shares
 from agents.base.api.error_bodies import speaks_anthropic
 from agents.base.api.negotiation import error_response
+from agents.base.api.sender import address_of
 from agents.base.api.views import Awaited
 from agents.base.api.waiting import awaited
 from agents.base.errors import AgentsError, InvalidRequest, MethodNotAllowed, NotAllowed, RateLimited
@@ -76,7 +77,7 @@ class RequestIdMiddleware(_Async):
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         began = time.perf_counter()
-        request.request_id = request_id = request_log.identify(request)  # type: ignore[attr-defined]  # ours
+        request.request_id = request_id = request_log.identify(request.headers)  # type: ignore[attr-defined]  # ours
         response = await self.get_response(request)
         response["x-request-id"] = request_id
         if speaks_anthropic(request):
@@ -175,14 +176,15 @@ class ShareMiddleware(_Async):
         executor = executor_of(request)
         if executor is None or request.path_info in PROBES:
             return await self.get_response(request)
-        caller = callers.caller_of(request)
+        digest = callers.digest_of(request.headers, request.COOKIES.get(settings.SESSION_COOKIE_NAME, ""))
+        caller = callers.caller_of(digest, address_of(request))
         shares.caller.set(caller)
         try:
             await executor.enter(caller, large=_is_large(request))
         except RateLimited as error:
             return error_response(error, request)
         response = await self.get_response(request)
-        callers.remember(request)
+        callers.remember(digest, getattr(request, "actor", None))
         # a finished request is part of reference cycles (DRF's, and Django's of a client that disconnected): with them
         # a body of megabytes would stay until the next garbage collection
         vars(request).pop("_body", None)

@@ -6,8 +6,9 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import copy_context
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from urllib.parse import quote
 
@@ -16,6 +17,7 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from agents.base import log_context, metrics, sse, tracing
+from agents.base.access import Actor
 from agents.base.open_streams import ON_RESPONSE_END
 
 log = logging.getLogger(__name__)
@@ -26,16 +28,17 @@ MAX_PATH = 500
 """Characters of a path in the log."""
 _PREFIXES = ("v1/openai/v1/", "v1alpha/", "v1/")
 """Beginnings of routes of the API, the longest first."""
+CALLS = "api/ingest"
+"""The class of calls of gRPC, which bring reports."""
 _PROBES = ("healthz", "readyz", "metrics")
 
 
-def identify(request: HttpRequest) -> str:
-    """Return the id of a request, its own where it brings a usable one, and let log lines and requests to others tell
-    of it."""
-    brought = request.headers.get("X-Request-ID", "")
+def identify(headers: Mapping[str, str]) -> str:
+    """Return the id of a request with these headers, its own where it brings a usable one, and let log lines and
+    requests to others tell of it."""
+    brought = headers.get("X-Request-ID", "")
     request_id = brought if _ID.fullmatch(brought) else secrets.token_hex(8)
     log_context.begin(request_id=request_id)
-    headers = request.headers
     tracing.current.set(tracing.parse(headers.get("traceparent", ""), headers.get("tracestate", "")))
     return request_id
 
@@ -53,7 +56,9 @@ def answered(request: HttpRequest, response: HttpResponseBase, began: float) -> 
     level = logging.DEBUG if route == "probe" else logging.INFO
     if not log.isEnabledFor(level):
         return
-    write = partial(_write_line, level, request, response.status_code, route, began)
+    actor = getattr(request, "actor", None)
+    line = _Line(str(request.method), request.path, route, response.status_code, began, actor)
+    write = partial(_write, level, line)
     if is_stream and callbacks is not None:
         # its end comes outside the task of the request, and of its context
         callbacks.append(partial(copy_context().run, write))
@@ -61,23 +66,41 @@ def answered(request: HttpRequest, response: HttpResponseBase, began: float) -> 
         write()
 
 
-def _write_line(level: int, request: HttpRequest, status: int, route: str, began: float) -> None:
-    actor = getattr(request, "actor", None)
-    if actor is not None:
-        log_context.add_caller(actor)
-    milliseconds = round((time.perf_counter() - began) * 1000, 1)
+def answered_call(path: str, status: int, began: float, actor: Actor | None) -> None:
+    """Count a call of gRPC that is answered, and write its line. ``status`` is the one that HTTP has for its answer."""
+    metrics.count_request(CALLS, status, time.perf_counter() - began)
+    if log.isEnabledFor(logging.INFO):
+        _write(logging.INFO, _Line("POST", path, CALLS, status, began, actor))
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """What the log says of a request; ``began`` as of `answered`."""
+
+    method: str
+    path: str
+    route: str
+    status: int
+    began: float
+    actor: Actor | None
+
+
+def _write(level: int, line: _Line) -> None:
+    if line.actor is not None:
+        log_context.add_caller(line.actor)
+    milliseconds = round((time.perf_counter() - line.began) * 1000, 1)
     # without the query, which has words of people; quoted, so that no path begins a line of its own
-    path = quote(request.path[:MAX_PATH], safe="/:@")
+    path = quote(line.path[:MAX_PATH], safe="/:@")
     fields = {
-        "method": request.method,
+        "method": line.method,
         "path": path,
-        "status": status,
+        "status": line.status,
         "duration_ms": milliseconds,
-        "route": route,
+        "route": line.route,
     }
     told = log_context.fields()
     about = " ".join(f"{name}={value}" for name, value in told.items())
-    log.log(level, "%s %s %s %s ms %s", request.method, path, status, milliseconds, about, extra={"fields": fields})
+    log.log(level, "%s %s %s %s ms %s", line.method, path, line.status, milliseconds, about, extra={"fields": fields})
 
 
 def refused(status: int, request_id: str) -> None:

@@ -143,23 +143,47 @@ large_requests = RequestShares(3, settings.MAX_WAITING, share=CALLER_SHARE)
 """The shares of requests with a large body, which takes many times its size once read: it waits on disk until then."""
 
 
+LARGE_BODY = 1024 * 1024
+"""Bytes from which on a body is large."""
+
+
+class RequestSlots:
+    """The slots that one request has in queues of callers."""
+
+    def __init__(self) -> None:
+        self._held: list[tuple[RequestShares, shares.Slot]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._held)
+
+    async def enter(self, queue: RequestShares, caller: Caller) -> None:
+        """Wait until the caller is granted a slot. Raises RateLimited."""
+        granted = asyncio.Event()
+        slot = queue.enter(caller)
+        self._held.append((queue, slot))
+        if not queue.when_granted(slot, granted.set):
+            await granted.wait()
+
+    def leave(self) -> None:
+        """Give all of them back."""
+        for queue, slot in self._held:
+            queue.leave(slot)
+        self._held.clear()
+
+
 class RequestExecutor(Executor):
     """The executor of one request: it holds a thread from `enter` to `free`. Calls before or after that, as at the
     end of a stream, run on any thread."""
 
     def __init__(self) -> None:
-        self._shares: list[tuple[RequestShares, shares.Slot]] = []
+        self._slots = RequestSlots()
         self._thread: RequestThread | None = None
         self._last: Future[Any] | None = None
 
     async def enter(self, caller: Caller, *, large: bool = False) -> None:
         """Wait until the caller is granted a thread. Raises RateLimited."""
         for queue in (large_requests, requests) if large else (requests,):
-            granted = asyncio.Event()
-            share = queue.enter(caller)
-            self._shares.append((queue, share))
-            if not queue.when_granted(share, granted.set):
-                await granted.wait()
+            await self._slots.enter(queue, caller)
         self._thread = thread_pool.acquire()
 
     def submit(self, call: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
@@ -174,8 +198,8 @@ class RequestExecutor(Executor):
 
     def free(self) -> None:
         """Release the thread, once: as soon as the last call on it is done, even if nobody awaits its result."""
-        thread, slots = self._thread, self._shares
-        self._thread, self._shares = None, []
+        thread, slots = self._thread, self._slots
+        self._thread, self._slots = None, RequestSlots()
         if not slots:
             return
         done = partial(_free, thread, slots)
@@ -186,11 +210,10 @@ class RequestExecutor(Executor):
             self._last.add_done_callback(lambda _: _call_in_loop(loop, done))
 
 
-def _free(thread: RequestThread | None, slots: list[tuple[RequestShares, shares.Slot]]) -> None:
+def _free(thread: RequestThread | None, slots: RequestSlots) -> None:
     if thread is not None:
         thread_pool.release(thread)
-    for queue, share in slots:
-        queue.leave(share)
+    slots.leave()
 
 
 def _call_in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:

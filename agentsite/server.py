@@ -31,6 +31,7 @@ from agents.base.errors import TooLarge
 from agents.responses.wire.socket_stream import error_message
 from agentsite import request_bodies
 from agentsite.http_channel import ApiErrorChannel
+from agentsite.request_threads import LARGE_BODY
 
 reactor: Any = _reactor
 """Twisted's reactor is a module that behaves as an object; its stubs mean the interface."""
@@ -38,8 +39,6 @@ _denial: Any = websocket_types.ConnectionDeny
 
 MAX_BACKPRESSURE_PAUSE_S = 0.02
 """Longest pause between two checks of a connection whose client does not read."""
-LARGE_BODY = 1024 * 1024
-"""Bytes from which on a body is passed on in chunks."""
 MAX_WEBSOCKET_MESSAGE = SOCKET_BUFFER = 64 * 1024
 GOING_AWAY = 1001
 MAX_CLOSE_REASON = 123
@@ -73,7 +72,7 @@ class BodyLimits:
 
 class LimitedRequest(WebRequest):  # type: ignore[misc]  # untyped
     """Refuses a body over the limit before it is buffered, by its length or as it arrives. A body larger than
-    `LARGE_BODY` stays on disk."""
+    `LARGE_BODY` stays on disk, and is passed on in chunks."""
 
     refused = False
     received = cap = 0

@@ -171,6 +171,8 @@ AUTOMATION_DAYS = env.integer("AUTOMATION_DAYS", 30, low=2, high=3650)
 # ------------------------------------------------------------------------------------------------- telemetry
 METRICS_TOKEN = env.secret("METRICS_TOKEN")
 """Opens /metrics, and nothing else, to whoever sends it as a Bearer token."""
+OTLP_GRPC_PORT = env.integer("OTLP_GRPC_PORT", 0, high=65535)
+"""Where HOST also listens for reports of OTLP over gRPC, without TLS; nowhere if it is 0."""
 OTLP_EXPORT_ENDPOINT = env.text("OTLP_EXPORT_ENDPOINT")
 """A collector of OpenTelemetry that is told of every turn that ends here: http://collector:4318"""
 OTLP_EXPORT_HEADERS = env.secret("OTLP_EXPORT_HEADERS")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -61,7 +62,16 @@ def _since(request: PageRequest) -> str:
 
 
 def _server(request: PageRequest) -> ServerAddress:
-    return ServerAddress(base_url(request), KEY_PLACEHOLDER if settings.REQUIRE_LOGIN else "")
+    base = base_url(request)
+    return ServerAddress(base, KEY_PLACEHOLDER if settings.REQUIRE_LOGIN else "", _grpc_url(base))
+
+
+def _grpc_url(base: str) -> str:
+    """Return the URL of OTLP over gRPC, on the host of the base URL; '' where it is not spoken."""
+    if not settings.OTLP_GRPC_PORT:
+        return ""
+    host = urlsplit(base).hostname or ""
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.OTLP_GRPC_PORT}"
 
 
 @dataclass(frozen=True, slots=True)

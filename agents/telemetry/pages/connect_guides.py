@@ -19,10 +19,12 @@ FOLDER = "telemetry/connect"
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """The address of this server: its base URL without a slash, and the key to send, '' where none is needed."""
+    """The address of this server: its base URL without a slash, the key to send, '' where none is needed, and the URL
+    of OTLP over gRPC, '' where that is not spoken."""
 
     base: str
     key: str
+    grpc: str = ""
 
     @property
     def password(self) -> str:

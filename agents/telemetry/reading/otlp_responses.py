@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import msgspec
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.protobuf.duration_pb2 import Duration
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
@@ -48,14 +50,31 @@ def to_response(signal: OtlpSignal, encoding: OtlpEncoding, rejected: int = 0, p
     return encoded
 
 
+def code_of(status: int) -> int:
+    """Return the google.rpc.Code of an HTTP status."""
+    return _CODES.get(status, 13 if status >= 500 else 3)
+
+
 def to_status(status: int, message: str, encoding: OtlpEncoding) -> bytes:
     """Encode the body of an error with this HTTP status: ``{code, message}``."""
-    code = _CODES.get(status, 13 if status >= 500 else 3)
-    message = message[:MAX_MESSAGE_CHARS]
+    code, message = code_of(status), message[:MAX_MESSAGE_CHARS]
     if encoding == "json":
         return msgspec.json.encode({"code": code, "message": message})
     encoded_message = message.encode("utf-8", "replace")
-    return b"\x08" + bytes([code]) + b"\x12" + _varint(len(encoded_message)) + encoded_message
+    return b"\x08" + bytes([code]) + b"\x12" + _length_and(encoded_message)
+
+
+def to_retriable_status(status: int, message: str, retry_after_s: int) -> bytes:
+    """Encode a `to_status` that asks to send again after some seconds, by the ``RetryInfo`` that gRPC's senders look
+    for: they drop what was too much without it."""
+    retry_info = b"\x0a" + _length_and(Duration(seconds=retry_after_s).SerializeToString())
+    detail = AnyMessage(type_url="type.googleapis.com/google.rpc.RetryInfo", value=retry_info)
+    return to_status(status, message, "protobuf") + b"\x1a" + _length_and(detail.SerializeToString())
+
+
+def _length_and(content: bytes) -> bytes:
+    """Encode a field's content with its length before it."""
+    return _varint(len(content)) + content
 
 
 def _varint(value: int) -> bytes:

@@ -33,6 +33,8 @@ from agentsite import data_versions, sqlite, staticfiles
 log = logging.getLogger(__name__)
 
 MAX_DESCRIPTORS = 65_536
+OLDEST_GRPCIO = (1, 84)
+"""Before it, a packed message was unpacked whole, and measured after that: a few kilobytes could fill the memory."""
 ONLY_HELP = (
     "do one part of the work, where other processes of the same PostgreSQL do the rest: answer requests, run turns, or "
     "take in reports and files and do what is due from time to time"
@@ -59,17 +61,18 @@ class Command(BaseCommand):
         if options["only"] and connection.vendor == "sqlite":
             raise CommandError("--only is for several processes on one PostgreSQL: set DATABASE_URL.")
         listening = self._bind(options["host"], options["port"])
+        grpc_address = self._grpc_address(listening)
         migrates, demo = settings.MIGRATE and not options["no_migrate"], settings.DEMO and not options["no_demo"]
         run_in_child(lambda: self._prepare(migrates=migrates, demo=demo))
         address = base_url(*listening.getsockname()[:2])
         url = settings.PUBLIC_URL or address
         with failing_in_words():
-            greeting = welcome(url, self._admin_link(url))
+            greeting = welcome(url, self._admin_link(url), grpc_address)
         if settings.PUBLIC_URL:
             greeting = f"Address   {address}\n{greeting}"
         connection.close()
         self._only = options["only"]
-        self._serve(listening, greeting)
+        self._serve(listening, greeting, grpc_address)
 
     @staticmethod
     def _admin_link(url: str) -> str | None:
@@ -80,15 +83,26 @@ class Command(BaseCommand):
         with claimed(ClaimKind.START):  # the link is of an account that the first start makes
             return accounts.admin_link(url)
 
+    def _grpc_address(self, listening: socket.socket) -> tuple[str, int] | None:
+        """Return where OTLP is spoken over gRPC: at the host of HTTP. Raises CommandError where it cannot be."""
+        if not settings.OTLP_GRPC_PORT:
+            return None
+        refuse_missing_grpc()
+        host = listening.getsockname()[0]
+        # to say so before anything is done; the library takes the port itself
+        self._bind(host, settings.OTLP_GRPC_PORT, "OTLP_GRPC_PORT").close()
+        return host, settings.OTLP_GRPC_PORT
+
     @staticmethod
-    def _bind(host: str, port: int) -> socket.socket:
+    def _bind(host: str, port: int, setting: str = "PORT") -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.socket(family, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, port))
         except OSError as error:
-            raise CommandError(f"Cannot listen on {host}:{port}: {error.strerror}. Set PORT to another.") from error
+            reason = f"Cannot listen on {host}:{port}: {error.strerror}. Set {setting} to another."
+            raise CommandError(reason) from error
         listening.listen(1024)
         listening.setblocking(False)
         return listening
@@ -114,7 +128,7 @@ class Command(BaseCommand):
             refuse_missing_migrations(executor)
         refuse_other_secret()
 
-    def _serve(self, listening: socket.socket, greeting: str) -> None:
+    def _serve(self, listening: socket.socket, greeting: str, grpc_address: tuple[str, int] | None) -> None:
         # the reactor is installed by this import, so it comes as late as possible
         from agents.loop.roles import EVERYTHING, ROLES
         from agentsite.lifecycle import Lifecycle
@@ -123,7 +137,7 @@ class Command(BaseCommand):
         from agentsite.asgi import application  # isort: skip
 
         raise_descriptor_limit()
-        lifecycle = Lifecycle(ROLES.get(self._only, EVERYTHING))
+        lifecycle = Lifecycle(ROLES.get(self._only, EVERYTHING), _grpc_server(grpc_address))
         server = AgentServer(
             application,
             listening,
@@ -161,6 +175,27 @@ class Command(BaseCommand):
         release_memory()
         self.stdout.write(greeting)
         self.stdout.flush()
+
+
+def _grpc_server(address: tuple[str, int] | None) -> Any:
+    if address is None:
+        return None
+    from agentsite.grpc_server import GrpcServer  # grpcio is an extra
+
+    return GrpcServer(*address)
+
+
+def refuse_missing_grpc() -> None:
+    """Raise CommandError where this installation cannot speak OTLP over gRPC."""
+    if not is_installed("telemetry"):
+        raise CommandError("OTLP_GRPC_PORT needs the subject telemetry, which INSTALLED_SUBJECTS leaves out.")
+    try:
+        import grpc
+    except ImportError as error:
+        raise CommandError("OTLP_GRPC_PORT needs grpcio, which is an extra: pip install 'turnlog[grpc]'.") from error
+    if tuple(int(part) for part in grpc.__version__.split(".")[:2]) < OLDEST_GRPCIO:
+        needed = f"grpcio {'.'.join(map(str, OLDEST_GRPCIO))} or later"
+        raise CommandError(f"OTLP_GRPC_PORT needs {needed}, not {grpc.__version__}: pip install 'turnlog[grpc]'.")
 
 
 @contextmanager
@@ -251,13 +286,14 @@ def base_url(host: str, port: int) -> str:
     return f"http://{name}:{port}"
 
 
-def welcome(url: str, admin_link: str | None) -> str:
+def welcome(url: str, admin_link: str | None, grpc_address: tuple[str, int] | None = None) -> str:
     """Return the text printed at the start: URLs, a first request, and a link to become administrator."""
     models = "the built-in scripted model" if not settings.OPENAI_BASE_URL else settings.OPENAI_BASE_URL
     return (
         f"Logs      {url}/logs/\n"
         f"API       {url}/v1 (docs: {url}/docs/)\n"
-        f"Models    {models}\n"
+        + (f"OTLP      {base_url(*grpc_address)} (gRPC)\n" if grpc_address else "")
+        + f"Models    {models}\n"
         f"Data      {os.fspath(settings.DATA_DIR)}\n"
         f"Try it    curl {url}/v1/agents\n"
         + (f"Admin     {admin_link} (once, within 15 minutes)\n" if admin_link else "")

@@ -122,6 +122,26 @@ def test_code_is_copied_as_it_is_written(client: Client, me: Actor) -> None:
     assert 'agent.run(…, conversation_id="conversation-1")' in words(get(client, "/connect/?with=pydantic-ai"))
 
 
+@pytest.mark.parametrize("asks_for_key", [False, True])
+def test_grpc_is_told_of_only_where_it_is_spoken(client: Client, me: Actor, settings: Any, asks_for_key: bool) -> None:
+    from agents.base.models.people import User
+
+    settings.REQUIRE_LOGIN = asks_for_key
+    client.force_login(User.objects.get(username=me.name))
+    page = get(client, "/connect/")
+    assert "gRPC is not spoken here" in words(page)
+    assert "PROTOCOL=grpc" not in snippets(page)
+    settings.OTLP_GRPC_PORT = 4317
+    page = get(client, "/connect/")
+    assert unsafe(page) == []
+    assert "gRPC is not spoken here" not in words(page)
+    [code] = [code for _title, code in blocks(page) if "PROTOCOL=grpc" in code]
+    assert "export OTEL_EXPORTER_OTLP_ENDPOINT=http://testserver:4317\n" in code
+    assert ("HEADERS=authorization=Bearer%20ask_…\n" in code) is asks_for_key
+    settings.PUBLIC_URL = "https://[::1]:8443/turnlog"
+    assert "ENDPOINT=http://[::1]:4317\n" in snippets(get(client, "/connect/"))
+
+
 def test_guides_are_in_the_language_of_the_reader(client: Client, me: Actor) -> None:
     """In any order: what one reader was shown is not kept for the next."""
     sentences = {
