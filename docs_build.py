@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,14 @@ except ImportError:  # in a clone that only serves
 ROOT = Path(__file__).resolve().parent
 SOURCES, SITE, CONFIG = ROOT / "docs", ROOT / "build" / "docs", ROOT / "zensical.toml"
 
+ICONS, PALETTE = "assets/icons.svg", "assets/javascripts/palette.js"
+_PALETTE = re.compile("<script>(var palette=.*?)</script>")
+_STROKES = 'fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round" stroke-width="2"'
+_ICON = re.compile(
+    rf'<svg xmlns="http://www.w3.org/2000/svg" {_STROKES} class="lucide lucide-(?P<name>[a-z-]+)" '
+    r'viewBox="(?P<box>[\d ]+)">(?P<drawn>.*?)</svg>',
+    re.DOTALL,
+)
 NOT_SHOWN = (
     "assets/stylesheets/classic",  # of the theme's other variant
     "assets/images/favicon.png",  # the mark is one
@@ -51,8 +59,7 @@ def build() -> None:
         path = SITE / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     _leave_out_of_search("progress/")
-    for path in SITE.rglob("*.html"):
-        path.write_text(without_indents(path.read_text(encoding="utf-8")), encoding="utf-8")
+    _share_parts({path: without_indents(path.read_text(encoding="utf-8")) for path in SITE.rglob("*.html")})
     (SITE / "llms.txt").write_text(listing(), encoding="utf-8")
 
 
@@ -61,6 +68,28 @@ def _leave_out_of_search(page: str) -> None:
     content = json.loads(index.read_text(encoding="utf-8"))
     content["items"] = [item for item in content["items"] if not item["location"].startswith(page)]
     index.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+
+
+def _share_parts(pages: Mapping[Path, str]) -> None:
+    """Write these pages, with their icons and the script of the palette in files beside them: each page would repeat
+    them."""
+    icons = {name: parts for page in pages.values() for name, *parts in _ICON.findall(page)}
+    (SITE / ICONS).write_text(sprite(icons), encoding="utf-8")
+    [script] = {script for page in pages.values() for script in _PALETTE.findall(page)}
+    (SITE / PALETTE).write_text(script, encoding="utf-8")
+    for path, page in pages.items():
+        root = "../" * (len(path.relative_to(SITE).parts) - 1)
+        shared = _ICON.sub(rf'<svg><use href="{root}{ICONS}#\g<name>"/></svg>', page)
+        path.write_text(_PALETTE.sub(f'<script src="{root}{PALETTE}"></script>', shared), encoding="utf-8")
+
+
+def sprite(icons: Mapping[str, Sequence[str]]) -> str:
+    """Return one picture of icons: by its name the box of each, and what is in it."""
+    symbols = (
+        f'<symbol id="{name}" viewBox="{box}"><g {_STROKES}>{drawn}</g></symbol>'
+        for name, (box, drawn) in icons.items()
+    )
+    return f'<svg xmlns="http://www.w3.org/2000/svg">{"".join(symbols)}</svg>\n'
 
 
 def without_indents(page: str) -> str:
