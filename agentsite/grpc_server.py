@@ -7,6 +7,7 @@ library keeps messages in memory. It is imported only where `settings.OTLP_GRPC_
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from contextvars import copy_context
@@ -30,10 +31,13 @@ from agents.telemetry.reading.otlp_responses import OtlpSignal
 from agentsite import callers, request_log
 from agentsite.request_threads import CALLER_SHARE, LARGE_BODY, RequestExecutor, RequestShares, RequestSlots
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MESSAGE_TIMEOUT_S = 60.0
 """How long a message may take to arrive."""
+CLOSE_S = 5.0
+"""How long the library may take to close the connections of calls that were cut off: the process ends without it."""
 MAX_STREAMS = 100
 """Calls of one connection at a time."""
 CODES = {code.value[0]: code for code in grpc.StatusCode}
@@ -74,7 +78,11 @@ class GrpcServer:
 
     async def stop(self, grace_s: float) -> None:
         """Take no new calls, and return when those that run have ended; they are cut off after some seconds."""
-        await self._server.stop(grace_s)
+        try:
+            async with asyncio.timeout(grace_s + CLOSE_S):
+                await self._server.stop(grace_s)
+        except TimeoutError:
+            log.warning("the gRPC server did not stop %s seconds after its calls were cut off", CLOSE_S)
 
 
 async def _export(signal: OtlpSignal, path: str, _messages: Any, context: Any) -> bytes:
