@@ -12,9 +12,10 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 try:
     from hatchling.builders.hooks.plugin.interface import BuildHookInterface as Hook
@@ -24,7 +25,7 @@ except ImportError:  # in a clone that only serves
 ROOT = Path(__file__).resolve().parent
 SOURCES, SITE, CONFIG = ROOT / "docs", ROOT / "build" / "docs", ROOT / "zensical.toml"
 
-ICONS, PALETTE = "assets/icons.svg", "assets/javascripts/palette.js"
+STYLES, PALETTE = "assets/turnlog.css", "assets/javascripts/palette.js"
 _PALETTE = re.compile("<script>(var palette=.*?)</script>")
 _STROKES = 'fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round" stroke-width="2"'
 _ICON = re.compile(
@@ -74,22 +75,22 @@ def _share_parts(pages: Mapping[Path, str]) -> None:
     """Write these pages, with their icons and the script of the palette in files beside them: each page would repeat
     them."""
     icons = {name: parts for page in pages.values() for name, *parts in _ICON.findall(page)}
-    (SITE / ICONS).write_text(sprite(icons), encoding="utf-8")
+    with (SITE / STYLES).open("a", encoding="utf-8") as styles:
+        styles.writelines(_style_of(name, *parts) for name, parts in icons.items())
     [script] = {script for page in pages.values() for script in _PALETTE.findall(page)}
     (SITE / PALETTE).write_text(script, encoding="utf-8")
     for path, page in pages.items():
         root = "../" * (len(path.relative_to(SITE).parts) - 1)
-        shared = _ICON.sub(rf'<svg><use href="{root}{ICONS}#\g<name>"/></svg>', page)
+        shared = _ICON.sub(r'<svg class="lucide-\g<name>" viewBox="\g<box>"></svg>', page)
         path.write_text(_PALETTE.sub(f'<script src="{root}{PALETTE}"></script>', shared), encoding="utf-8")
 
 
-def sprite(icons: Mapping[str, Sequence[str]]) -> str:
-    """Return one picture of icons: by its name the box of each, and what is in it."""
-    symbols = (
-        f'<symbol id="{name}" viewBox="{box}"><g {_STROKES}>{drawn}</g></symbol>'
-        for name, (box, drawn) in icons.items()
-    )
-    return f'<svg xmlns="http://www.w3.org/2000/svg">{"".join(symbols)}</svg>\n'
+def _style_of(name: str, box: str, drawn: str) -> str:
+    """Return the style that draws an icon in the colour of the text. The theme's script knows no shared symbols: it
+    fails at their references."""
+    picture = f'<svg xmlns="http://www.w3.org/2000/svg" {_STROKES} viewBox="{box}">{drawn}</svg>'
+    mask = f'url("data:image/svg+xml,{quote(picture.replace("currentColor", "#000"))}") center/contain no-repeat'
+    return f".lucide-{name}{{background:currentColor;-webkit-mask:{mask};mask:{mask}}}\n"
 
 
 def without_indents(page: str) -> str:
