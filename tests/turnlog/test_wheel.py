@@ -67,8 +67,8 @@ def build(source: Path, folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def programs(wheel: Path) -> Path:
     """The folder of the programs of an environment that has the wheel, and what it needs. It is kept as long as that is
-    the same; the wheel is put in anew."""
-    folder = ROOT / ".venvs" / "wheel"
+    the same; the wheel is put in anew. Each worker of a run has its own: another would take programs away that run."""
+    folder = ROOT / ".venvs" / f"wheel{os.environ.get('PYTEST_XDIST_WORKER', '')}"
     wanted = hashlib.sha256((ROOT / "requirements.txt").read_bytes()).hexdigest()
     done = folder / "installed.txt"
     if not done.exists() or done.read_text() != wanted:
