@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from agents.base.errors import AgentsError
 from agents.base.store import keys
-from agents.prices import price_files
+from agents.prices import reading
 from agents.prices.store import prices
 
 
@@ -31,7 +31,7 @@ class Command(BaseCommand):
             raise CommandError("Name a file of prices, or say --apply.")
         try:
             if file:
-                found = price_files.read(_read(file))
+                found = reading.read(_read(file))
                 result = prices.add(found.prices)
                 skipped = f" {found.skipped} models have no price by token." if found.skipped else ""
                 self.stdout.write(f"{result.added} prices added, {result.known} were known.{skipped}")
