@@ -108,7 +108,7 @@ class _Call:
         shares.caller.set(self._caller)
         try:
             response = await self._take_in()
-        except Exception as error:  # noqa: BLE001 - the edge of the API: `for_caller` logs what is a bug
+        except Exception as error:  # noqa: BLE001 - whatever fails, the call gets its status; `for_caller` logs what is a bug
             refusal = for_caller(error, None)
             intake.count_refusal(self._actor, self._path, refusal)
             request_log.answered_call(self._path, refusal.status, began, self._actor)

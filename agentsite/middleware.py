@@ -77,7 +77,7 @@ class RequestIdMiddleware(_Async):
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         began = time.perf_counter()
-        request.request_id = request_id = request_log.identify(request.headers)  # type: ignore[attr-defined]  # ours
+        request.request_id = request_id = request_log.identify(request.headers)  # type: ignore[attr-defined]  # a field that Django's requests lack
         response = await self.get_response(request)
         response["x-request-id"] = request_id
         if speaks_anthropic(request):

@@ -33,6 +33,7 @@ from agents.base.errors import NotFound
 from agents.base.models.changes import ChangeKind
 from agents.base.reading import read
 from agents.base.store import changes
+from agents.record.models.choices import Source
 from agents.record.store import turn_records
 from agents.telemetry.store.external import ended_reports
 from agents.telemetry.wire import otlp, otlp_encoding
@@ -164,7 +165,8 @@ class OtlpExporter:
                 continue  # only a tag or feedback is new
             try:
                 turn = turn_records.read(system("export"), key)
-                yield [_shorten(span) for span in otlp.spans(turn, trace=ended_reports.trace_of(key))]
+                trace = "" if turn.source == Source.NATIVE.label else ended_reports.trace_of(key)
+                yield [_shorten(span) for span in otlp.spans(turn, trace=trace)]
             except NotFound:
                 continue  # deleted meanwhile
             except Exception:  # logged: the other turns of this batch are sent all the same

@@ -62,7 +62,7 @@ def eventually(look: Callable[[], T | Literal[False] | None], within_s: float = 
         if found:
             return found
         assert time.monotonic() < until, f"not so within {within_s:g} s; last: {found!r}"
-        time.sleep(every_s)
+        time.sleep(every_s)  # what is looked at is another process's, which tells nobody when it changes
 
 
 class ServerProcess:
