@@ -27,11 +27,8 @@ class AgentsiteConfig(AppConfig):
 
 
 def _prepare(connection: BaseDatabaseWrapper, **_: Any) -> None:
-    """Make the database files private, whichever command opens them first and whatever its umask, and have queries
-    refused that SQLite cannot read."""
+    """Make the database files private, whichever command opens them first and whatever its umask."""
     sqlite.make_private(connection.settings_dict)
-    if connection.vendor == "sqlite":
-        sqlite.refuse_deep_queries(connection)
 
 
 def _connections() -> Mapping[str, float]:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
+from agents.base.store.sqlite import ENGINE as SQLITE
 from agents.base.subjects import REMOVABLE
 from agentsite import environment as env
 from turnlog import __version__
@@ -67,6 +68,7 @@ def database(url: str) -> dict[str, Any]:
     """Django's settings for a database URL; SQLite in DATA_DIR when there is none."""
     config: dict[str, Any] = dict(dj_database_url.parse(url or f"sqlite:///{DATA_DIR / 'agents.sqlite3'}"))
     if config["ENGINE"] == "django.db.backends.sqlite3":
+        config["ENGINE"] = SQLITE
         config["OPTIONS"] = {"init_command": _SQLITE_PRAGMAS, "transaction_mode": "IMMEDIATE", "timeout": 5}
     elif config["ENGINE"] == "django.db.backends.postgresql":
         config["ENGINE"] = "agents.base.store.postgresql"
@@ -221,6 +223,13 @@ MIDDLEWARE = [
     "agentsite.middleware.PageMessageMiddleware",
     "agentsite.middleware.AwaitMiddleware",
 ]
+API_MIDDLEWARE = [
+    "agentsite.middleware.RequestIdMiddleware",
+    "agentsite.middleware.GuardMiddleware",
+    "agentsite.middleware.ShareMiddleware",
+    "agentsite.middleware.AwaitMiddleware",
+]
+"""Those of `MIDDLEWARE` that do something for a request of the API: it passes no others."""
 ROOT_URLCONF = "agentsite.urls"
 ASGI_APPLICATION = "agentsite.asgi.application"
 APPEND_SLASH = False
@@ -310,6 +319,7 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVERS": [{"url": PUBLIC_URL}] if PUBLIC_URL else [],
+    "GET_MOCK_REQUEST": "agents.server.api.openapi.described_request",
     "PREPROCESSING_HOOKS": ["agents.server.api.openapi.without_aliases"],
     "POSTPROCESSING_HOOKS": [],
 }

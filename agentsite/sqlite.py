@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.utils import OperationalError
 
-from agents.base.errors import QuerySyntax
+from agents.base.store.sqlite import ENGINE
 
 OTHERS_MASK = 0o077
 """Mode bits of everybody but the owner."""
@@ -52,23 +51,6 @@ def without_reference_checks(database: BaseDatabaseWrapper) -> Iterator[None]:
         database.check_constraints = checks  # type: ignore[method-assign]  # later callers are checked again
 
 
-def refuse_deep_queries(database: BaseDatabaseWrapper) -> None:
-    """Let a statement that SQLite finds nested too deeply be refused as the query that it was made of. Its parser has
-    room for a hundred open parts, and nothing else that we ask comes near that."""
-    if _named_deep not in database.execute_wrappers:
-        database.execute_wrappers.append(_named_deep)
-
-
-def _named_deep(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Mapping[str, Any]) -> Any:
-    try:
-        return execute(sql, params, many, context)
-    except OperationalError as error:
-        if "parser stack overflow" not in str(error):
-            raise
-        message = "This query is nested too deeply for SQLite: fewer levels inside each other, or PostgreSQL, help"
-        raise QuerySyntax(message, position=0) from error
-
-
 def make_private(config: dict[str, Any]) -> list[Path]:
     """Restrict the files of a database to their owner; return those that stay open to others. SQLite creates the WAL
     and shared memory files with the mode of the database file."""
@@ -94,5 +76,5 @@ def _is_private(path: Path) -> bool:
 def file_of(config: dict[str, Any]) -> Path | None:
     """Return the file of a database; None where it is another engine's, or in memory."""
     path = str(config["NAME"])
-    has_file = config["ENGINE"] == "django.db.backends.sqlite3" and path != ":memory:" and "mode=memory" not in path
+    has_file = config["ENGINE"] == ENGINE and path != ":memory:" and "mode=memory" not in path
     return Path(path) if has_file else None

@@ -23,7 +23,7 @@ from agentsite.settings import *  # noqa: E402, F403 - only in this environment
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
-if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # noqa: F405 - the product's own
+if DATABASES["default"]["ENGINE"].endswith(".sqlite"):  # noqa: F405 - the product's own
     # A file, as the product has: in memory, threads would share one cache, whose tables refuse at
     # once what a file makes wait. Nothing here outlives the machine, so nothing waits for the disk.
     DATABASES["default"]["TEST"] = {"NAME": os.path.join(_folder, "tests.sqlite3")}  # noqa: F405 - the same

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from agents.base.models.changes import Change, ChangeKind
-from agents.base.store.cursors import direct_cursor, write_later
+from agents.base.store.cursors import database, direct_cursor, write_later
 
 _pending = threading.local()
 _LOCKS = 0x61676E74
@@ -79,7 +79,7 @@ def flush() -> ChangeBatch | None:
     noted: dict[tuple[int, int], bool] = _pending.__dict__.pop("noted", {})
     if not noted:
         return None
-    if connection.vendor == "postgresql":
+    if database().vendor == "postgresql":
         write_later(_PUBLISH)
     rows = [(kind, key, deleted) for (kind, key), deleted in noted.items()]
     numbers: list[int] = []

@@ -6,6 +6,7 @@ way. An actor that sees several rows of a name uses the oldest, so that nobody c
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,8 +16,10 @@ from django.db import IntegrityError
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import Conflict, NotFound
+from agents.base.models.fields import storable
 from agents.base.models.registered import Registered
 from agents.base.store import scopes
+from agents.base.store.sql import VisibleRow
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
 
@@ -38,11 +41,15 @@ class Registry:
 
     def __init__(self, table: type[Registered], noun: str) -> None:
         self._table, self._noun = table, noun
+        self._by_name = VisibleRow(table, "identifier provider resource params", by="identifier")
 
     def find(self, actor: Actor, identifier: str, action: Action = "read") -> Registration | None:
         """Return the registration of this name that the actor may see, None if there is none."""
-        row = self._rows(actor, action).filter(identifier=identifier).order_by("id").first()
-        return _registration(row) if row else None
+        row = self._by_name.get(actor, storable(identifier), action)
+        if row is None:
+            return None
+        name, provider, resource, params = row
+        return Registration(name, provider, resource, json.loads(params))
 
     def listing(self, actor: Actor, action: Action = "read") -> list[Registration]:
         """List what the actor may see, the oldest first, each name once; at most `MAX_LISTED` rows."""

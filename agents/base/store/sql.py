@@ -7,9 +7,8 @@ characters are made `storable` here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from sqlite3 import Cursor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from django.db import connection, models
@@ -17,7 +16,7 @@ from django.db import connection, models
 from agents.base.access import Action, Actor
 from agents.base.models.fields import storable
 from agents.base.models.scoped import Removable, visible_where
-from agents.base.store.cursors import direct_cursor, insert_later, write_later, write_many_later
+from agents.base.store.cursors import database, direct_cursor, insert_later, write_later, write_many_later
 
 Row = Sequence[Any]
 
@@ -87,7 +86,7 @@ class Select:
 
     @property
     def text(self) -> str:
-        locks = self._locks and connection.features.has_select_for_update
+        locks = self._locks and database().features.has_select_for_update
         return f"{self._text} FOR UPDATE" if locks else self._text
 
     def all(self, *values: Any) -> list[tuple[Any, ...]]:
@@ -100,6 +99,24 @@ class Select:
             cursor.execute(self.text, values)
             row: tuple[Any, ...] | None = cursor.fetchone()
             return row
+
+
+class Compiled:
+    """A query that is always the same, as Django compiles it: once, for what is looked at again and again. Its values
+    are numbers, which need no conversion."""
+
+    def __init__(self, build: Callable[[], models.QuerySet[Any, Any]]) -> None:
+        self._build = build
+
+    @cached_property
+    def _statement(self) -> tuple[str, tuple[Any, ...]]:
+        text, values = self._build().query.sql_with_params()
+        return text, tuple(values)
+
+    def all(self) -> list[tuple[Any, ...]]:
+        with direct_cursor() as cursor:
+            cursor.execute(*self._statement)
+            return list(cursor.fetchall())
 
 
 MAX_VALUES = 500
@@ -133,25 +150,37 @@ class Among:
         self._parts = text.split("{values}")
 
     def execute(self, among: Sequence[Any]) -> None:
+        for _ in self._run(among):
+            pass
+
+    def all(self, among: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows that a ``SELECT`` finds."""
+        for cursor in self._run(among):
+            yield from cursor.fetchall()
+
+    def _run(self, among: Sequence[Any]) -> Iterator[Any]:
         for start in range(0, len(among), MAX_VALUES):
             chunk = among[start : start + MAX_VALUES]
             with direct_cursor() as cursor:
                 cursor.execute(", ".join(["%s"] * len(chunk)).join(self._parts), [*chunk] * (len(self._parts) - 1))
+                yield cursor
 
 
 class VisibleRow:
-    """``SELECT`` of one row of a guarded table by its key, if the actor may see it."""
+    """``SELECT`` of one row of a guarded table by its key, if the actor may see it; or by another field, of several
+    rows the oldest that the actor may see. ``also`` are more columns, each as SQL."""
 
-    def __init__(self, model: type[models.Model], names: str) -> None:
+    def __init__(self, model: type[models.Model], names: str, *, by: str = "id", also: Sequence[str] = ()) -> None:
         not_removed = "removed_at IS NULL AND " if issubclass(model, Removable) else ""
-        self._head = (
-            f"SELECT {', '.join(columns(model, names))} FROM {model._meta.db_table} WHERE id = %s AND {not_removed}"  # noqa: S608 - names of ours
-        )
+        [key] = columns(model, by)
+        selected = ", ".join([*columns(model, names), *also])
+        self._head = f"SELECT {selected} FROM {model._meta.db_table} WHERE {key} = %s AND {not_removed}"  # noqa: S608 - names of ours
+        self._tail = "" if by == "id" else " ORDER BY id LIMIT 1"
 
-    def get(self, actor: Actor, key: int, action: Action = "read") -> tuple[Any, ...] | None:
+    def get(self, actor: Actor, key: Any, action: Action = "read") -> tuple[Any, ...] | None:
         where, values = visible_where(actor, action)
         with direct_cursor() as cursor:
-            cursor.execute(self._head + where, [key, *values])
+            cursor.execute(f"{self._head}{where}{self._tail}", [key, *values])
             row: tuple[Any, ...] | None = cursor.fetchone()
             return row
 
@@ -227,9 +256,8 @@ def insert_many(head: str, marks: str, tail: str, rows: Iterable[Row], *, has_te
     encoded = [_storable(row) for row in rows] if has_text else list(rows)
     if not encoded:
         return
-    if connection.vendor == "sqlite":
-        with direct_cursor() as cursor:
-            _insert_batches(cursor.cursor, (head, marks, tail), encoded)
+    if database().vendor == "sqlite":
+        insert_later(head, marks, tail, encoded)
     elif not tail and len(encoded) >= MIN_COPY_ROWS:
         with direct_cursor() as cursor:
             _copy(cursor, head, encoded)
@@ -260,28 +288,6 @@ def _copy(cursor: Any, head: str, rows: Sequence[Row]) -> None:
             copy.write_row(row)
 
 
-BATCH_SIZES = (512, 128, 16, 1)
-"""Rows of one statement, the largest first: few distinct statements, which SQLite keeps prepared."""
-
-
-def _insert_batches(cursor: Cursor, parts: tuple[str, str, str], rows: Sequence[Row]) -> None:
-    # avoids `executemany`, which releases Python's lock for each row, and Django's cursor, which would scan
-    # thousands of marks: with computing threads, a writer waits longer for the lock than it writes
-    start = 0
-    with connection.wrap_database_errors:
-        for size in BATCH_SIZES:
-            while len(rows) - start >= size:
-                batch = rows[start : start + size]
-                Cursor.execute(cursor, _text_of(parts, size), [value for row in batch for value in row])
-                start += size
-
-
-@cache
-def _text_of(parts: tuple[str, str, str], rows: int) -> str:
-    head, marks, tail = parts
-    return f"{head} VALUES {', '.join([marks.replace('%s', '?')] * rows)}{tail}"
-
-
 def execute_many(text: str, rows: Iterable[Row]) -> None:
     """Run a statement once for each row of values; on PostgreSQL with the next one of the transaction."""
     encoded = [_storable(row) for row in rows]
@@ -294,6 +300,14 @@ def execute(text: str, *values: Any) -> int:
     with direct_cursor() as cursor:
         cursor.execute(text, values)
         return int(cursor.rowcount)
+
+
+def execute_returning(text: str, *values: Any) -> tuple[Any, ...] | None:
+    """Run a statement about one row that returns columns of it; None where there was no such row."""
+    with direct_cursor() as cursor:
+        cursor.execute(text, values)
+        row: tuple[Any, ...] | None = cursor.fetchone()
+        return row
 
 
 def execute_later(text: str, *values: Any) -> None:

@@ -28,10 +28,12 @@ from typing import Any, Protocol, TypeVar
 from django.db import close_old_connections, connection, transaction
 from django.db.utils import DatabaseError, InterfaceError, OperationalError
 
-from agents.base import metrics, shares
+from agents.base import loop_calls, metrics, shares
 from agents.base.shares import Caller, FairQueue
 from agents.base.store import changes, failures, scopes, terms
 from agents.base.store.busy_timeout import lock_timeout
+from agents.base.store.changes import ChangeBatch
+from agents.base.store.cursors import held
 
 log = logging.getLogger(__name__)
 
@@ -183,7 +185,7 @@ class Writer:
             _drop_dead_connection()
         try:
             with _wait_limit():
-                results = _run_together([job for job, *_ in group], MAX_TRIES if len(group) == 1 else 1)
+                results, batch = _run_together([job for job, *_ in group], MAX_TRIES if len(group) == 1 else 1)
         except Exception as error:  # noqa: BLE001 - whatever a job raises belongs to its caller
             _recover(error)
             if len(group) == 1 or _affects_all(error):
@@ -198,8 +200,10 @@ class Writer:
         self.last_commit_s = time.perf_counter() - began
         metrics.count_commit(len(results), self.last_commit_s)
         self._jobs.put_back(group[len(results) :])
-        for (_, future, _), result in zip(group, results, strict=False):
-            future.set_result(result)
+        with loop_calls.gathered():
+            changes.notify(batch)
+            for (_, future, _), result in zip(group, results, strict=False):
+                future.set_result(result)
         _checkpoint()
 
     def _refuse(self, group: list[Job], error: Exception) -> None:
@@ -228,9 +232,9 @@ def _affects_all(error: BaseException) -> bool:
     return failure is not None and not failure.single_statement
 
 
-def _run_together(jobs: list[Callable[[], Any]], tries: int) -> list[Any]:
-    """Run jobs in one transaction, only the first ones if they take long; return their results. Conflicts with other
-    processes are retried, up to ``tries`` in all."""
+def _run_together(jobs: list[Callable[[], Any]], tries: int) -> tuple[list[Any], ChangeBatch | None]:
+    """Run jobs in one transaction, only the first ones if they take long; return their results, and what they changed.
+    Conflicts with other processes are retried, up to ``tries`` in all."""
     for _ in range(tries - 1):
         try:
             return _transact(jobs)
@@ -247,10 +251,10 @@ def is_conflict(error: BaseException) -> bool:
     return getattr(error.__cause__, "sqlstate", None) in CONFLICT_STATES
 
 
-def _transact(jobs: list[Callable[[], Any]]) -> list[Any]:
+def _transact(jobs: list[Callable[[], Any]]) -> tuple[list[Any], ChangeBatch | None]:
     deadline = time.monotonic() + MAX_GROUP_S
     results = []
-    with transaction.atomic():
+    with held(), transaction.atomic():
         for job in jobs:
             results.append(job())
             if time.monotonic() > deadline:
@@ -258,8 +262,7 @@ def _transact(jobs: list[Callable[[], Any]]) -> list[Any]:
         for writes in last_writes:
             writes.flush()
         batch = changes.flush()
-    changes.notify(batch)
-    return results
+    return results, batch
 
 
 def _reset_caches() -> None:
@@ -283,7 +286,9 @@ def _recover(error: BaseException) -> None:
 def _run_inline(job: Callable[[], Any], future: Future[Any]) -> None:
     try:
         with _one_at_a_time:
-            future.set_result(_run_together([job], MAX_TRIES)[0])
+            [result], batch = _run_together([job], MAX_TRIES)
+            changes.notify(batch)
+            future.set_result(result)
     except Exception as error:  # noqa: BLE001 - handed to the caller, as the thread does
         _reset_caches()
         future.set_exception(error)

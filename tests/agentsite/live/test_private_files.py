@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.base.store.sqlite import ENGINE as SQLITE
 from agentsite.sqlite import make_private
 from tests.support.live.caller import Caller, Talk
 from tests.support.live.process import ServerProcess, running
@@ -58,7 +59,7 @@ def test_a_command_makes_a_database_of_its_owners_alone(tmp_path: Path) -> None:
 
 
 def test_files_whose_rights_cannot_be_seen_or_changed_are_told(tmp_path: Path) -> None:
-    engine, plain = "django.db.backends.sqlite3", tmp_path / "plain"
+    engine, plain = SQLITE, tmp_path / "plain"
     plain.touch()
     beyond = plain / "agents.sqlite3"  # no system lets one look there
     assert beyond in make_private({"ENGINE": engine, "NAME": beyond})

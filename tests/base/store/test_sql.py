@@ -8,7 +8,8 @@ from django.db import IntegrityError, transaction
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.models.terms import Term, TermKind
-from agents.base.store.sql import BATCH_SIZES, MIN_COPY_ROWS, Insert
+from agents.base.store.sql import MIN_COPY_ROWS, Compiled, Insert
+from agents.base.store.sqlite.base import BATCH_SIZES
 from agents.base.store.writer import writer
 from agents.record.models.turns import Item
 from agents.record.store import history
@@ -76,3 +77,12 @@ def test_very_many_rows_are_as_they_were_given(admin: Actor) -> None:
     assert [(*row[:4], bytes(row[4]), bytes(row[5])) for row in found] == [
         (item.key, None, number, False, item.body, item.wire) for number, item in enumerate(items)
     ]
+
+
+def test_a_compiled_query_finds_what_is_there_each_time() -> None:
+    query = Compiled(lambda: Term.objects.filter(kind=TermKind.TOOL, value__startswith="word").values_list("pk")[:2])
+    assert query.all() == []
+    Insert(Term, "id kind value folded").execute_many(rows(1000)[:1])
+    assert query.all() == [(1000,)]
+    Insert(Term, "id kind value folded").execute_many(rows(1001))
+    assert len(query.all()) == 2

@@ -1,0 +1,3 @@
+"""Our engine for SQLite; Django imports ``base``."""
+
+ENGINE = "agents.base.store.sqlite"
