@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
-from agents.base import ids, rounds
+from agents.base import ids, loop_calls, rounds
 from agents.base.news import News
 from agents.base.store import failures
 
@@ -70,8 +70,7 @@ class DueWork:
             await asyncio.gather(*self._begun, return_exceptions=True)
 
     def _wake(self) -> None:
-        with suppress(RuntimeError):  # the loop may be over
-            self._loop.call_soon_threadsafe(self._wakeup.set)
+        loop_calls.call_soon(self._loop, self._wakeup.set)
 
     async def _run(self) -> None:
         while True:

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Sequence
 from math import exp
 
+from agents.base import loop_calls
 from agents.base.messaging.channel import MessageChannel
 from agents.base.reading import read
 from agents.base.store import changes
@@ -69,8 +70,7 @@ class FeedReader:
     # --------------------------------------------------------------------------------- own commits
 
     def _on_commit(self, batch: ChangeBatch) -> None:
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._announce_own, batch)
+        loop_calls.call_soon(self._loop, self._announce_own, batch)
 
     def _announce_own(self, batch: ChangeBatch) -> None:
         numbers = batch.numbers
