@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agents.base.lazy_import import lazy_import
+from agents.base.lazy_import import LazyFunction
 from agents.loop.background import backgrounds
 
 
 def install() -> None:
-    backgrounds["automations"] = lazy_import("agents.automations.runner.background.AutomationsBackground")
+    backgrounds["automations"] = LazyFunction("agents.automations.runner.background.AutomationsBackground")

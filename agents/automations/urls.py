@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from agents.automations import api, pages
+from agents.automations import api
 from agents.base.api.routes import Routes
+from agents.base.lazy_import import LazyModule
+
+pages = LazyModule("agents.automations.pages")
 
 _AUTOMATION = "agents/automations/<str:automation_id>"
 API = Routes(

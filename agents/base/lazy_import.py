@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cached_property
 from typing import Any
 
 from django.utils.module_loading import import_string
 
 
-def lazy_import(function: str) -> Callable[..., Any]:
-    """The function of this dotted name, imported when it is first called: commands start without it."""
+class LazyFunction:
+    """A function by its dotted name, imported when it is first called: commands start without it."""
 
-    @cache
-    def imported() -> Callable[..., Any]:
-        target: Callable[..., Any] = import_string(function)
-        return target
+    def __init__(self, name: str) -> None:
+        self._name = name
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return imported()(*args, **kwargs)
+    @cached_property
+    def imported(self) -> Callable[..., Any]:
+        function: Callable[..., Any] = import_string(self._name)
+        return function
 
-    return call
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.imported(*args, **kwargs)
+
+
+class LazyModule:
+    """The functions of a module, each imported when it is first called: pages, on the thread of their first request."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, function: str) -> LazyFunction:
+        return LazyFunction(f"{self._name}.{function}")

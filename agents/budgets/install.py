@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agents.base.lazy_import import lazy_import
+from agents.base.lazy_import import LazyFunction
 from agents.pages.page_hooks import hooks
 
 
 def install() -> None:
-    hooks.budget_section = lazy_import("agents.budgets.pages.section")
+    hooks.budget_section = LazyFunction("agents.budgets.pages.section")

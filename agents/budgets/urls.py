@@ -5,7 +5,10 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from agents.base.api.routes import Routes
-from agents.budgets import api, pages
+from agents.base.lazy_import import LazyModule
+from agents.budgets import api
+
+pages = LazyModule("agents.budgets.pages")
 
 API = Routes(rest=[("budgets", api.Budgets), ("budgets/<str:budget_id>", api.BudgetDetail)])
 PAGES: list[URLPattern] = [

@@ -5,8 +5,10 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from agents.base.api.routes import Routes
+from agents.base.lazy_import import LazyModule
 from agents.feedback import api as feedback
-from agents.feedback import pages
+
+pages = LazyModule("agents.feedback.pages")
 
 API = Routes(rest=feedback.ROUTES)
 PAGES: list[URLPattern] = [

@@ -5,9 +5,11 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from agents.base.api.routes import TURN, Routes
+from agents.base.lazy_import import LazyModule
 from agents.forks import api as forks
-from agents.forks.pages import compare
-from agents.forks.pages import forks as fork_pages
+
+compare = LazyModule("agents.forks.pages.compare")
+fork_pages = LazyModule("agents.forks.pages.forks")
 
 API = Routes(
     agents=[(f"{TURN}/fork", forks.TurnFork)],

@@ -5,7 +5,10 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from agents.base.api.routes import Routes
-from agents.identity.pages import accounts, keys
+from agents.base.lazy_import import LazyModule
+
+accounts = LazyModule("agents.identity.pages.accounts")
+keys = LazyModule("agents.identity.pages.keys")
 
 API = Routes()
 PAGES: list[URLPattern] = [

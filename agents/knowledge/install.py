@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from agents.base.lazy_import import lazy_import
+from agents.base.lazy_import import LazyFunction
 from agents.loop.background import backgrounds
 from agents.loop.extensions import extensions as loop
 from agents.responses.runner.extensions import extensions as responses
 
 
 def install() -> None:
-    backgrounds["knowledge"] = lazy_import("agents.knowledge.runner.background.KnowledgeBackground")
-    loop.make_providers["knowledge"] = lazy_import("agents.knowledge.runner.configured_providers.make_providers")
-    loop.service_parts["knowledge"] = lazy_import("agents.knowledge.runner.indexing.indexer")
-    loop.document_text = lazy_import("agents.knowledge.runner.turn_documents.context")
-    loop.slow_documents = lazy_import("agents.knowledge.runner.turn_documents.documents")
-    responses.file_search = lazy_import("agents.knowledge.runner.file_search_tool.file_search_tool")
-    responses.read_part = lazy_import("agents.knowledge.runner.response_files.read_part")
+    backgrounds["knowledge"] = LazyFunction("agents.knowledge.runner.background.KnowledgeBackground")
+    loop.make_providers["knowledge"] = LazyFunction("agents.knowledge.runner.configured_providers.make_providers")
+    loop.service_parts["knowledge"] = LazyFunction("agents.knowledge.runner.indexing.indexer")
+    loop.document_text = LazyFunction("agents.knowledge.runner.turn_documents.context")
+    loop.slow_documents = LazyFunction("agents.knowledge.runner.turn_documents.documents")
+    responses.file_search = LazyFunction("agents.knowledge.runner.file_search_tool.file_search_tool")
+    responses.read_part = LazyFunction("agents.knowledge.runner.response_files.read_part")

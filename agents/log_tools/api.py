@@ -13,12 +13,12 @@ from rest_framework.request import Request
 
 from agents.base.api.negotiation import read_json
 from agents.base.api.views import ApiView, Awaited
-from agents.base.lazy_import import lazy_import
+from agents.base.lazy_import import LazyFunction
 from turnlog import __version__
 
 Message = MutableMapping[str, Any]
-_server_for = lazy_import("agents.log_tools.runner.server.server_for")
-_manager_of = lazy_import("agents.log_tools.runner.server.manager_of")
+_server_for = LazyFunction("agents.log_tools.runner.server.server_for")
+_manager_of = LazyFunction("agents.log_tools.runner.server.manager_of")
 _ACCEPT = "application/json, text/event-stream"
 
 

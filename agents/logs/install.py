@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.base.lazy_import import lazy_import
+from agents.base.lazy_import import LazyFunction
 from agents.logs.store.query import condition
 from agents.loop.background import backgrounds
 from agents.record.store import matching
@@ -10,4 +10,4 @@ from agents.record.store import matching
 
 def install() -> None:
     matching.use_conditions(condition)
-    backgrounds["retention"] = lazy_import("agents.logs.runner.background.RetentionBackground")
+    backgrounds["retention"] = LazyFunction("agents.logs.runner.background.RetentionBackground")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from agents.base.api.routes import Routes
-from agents.prices import pages as prices
+from agents.base.lazy_import import LazyModule
+
+prices = LazyModule("agents.prices.pages")
 
 API = Routes()
 PAGES: list[URLPattern] = [

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agents.base.lazy_import import lazy_import
+from agents.base.lazy_import import LazyFunction
 from agents.loop.extensions import extensions
 from agents.record.models.choices import Api
 
 
 def install() -> None:
     """Let other processes go on with responses whose process is gone."""
-    extensions.run_builders[Api.RESPONSES] = lazy_import("agents.responses.runner.takeover.rebuilt_run")
+    extensions.run_builders[Api.RESPONSES] = LazyFunction("agents.responses.runner.takeover.rebuilt_run")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agents.base.lazy_import import lazy_import
+from agents.base.lazy_import import LazyFunction
 from agents.loop.extensions import extensions as loop
 
 
 def install() -> None:
-    loop.make_providers["safety"] = lazy_import("agents.safety.configured_providers.make_providers")
-    loop.shields = lazy_import("agents.safety.shields.shields")
-    loop.list_shields = lazy_import("agents.safety.shields.names")
+    loop.make_providers["safety"] = LazyFunction("agents.safety.configured_providers.make_providers")
+    loop.shields = LazyFunction("agents.safety.shields.shields")
+    loop.list_shields = LazyFunction("agents.safety.shields.names")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.base.lazy_import import lazy_import
+from agents.base.lazy_import import LazyFunction
 from agents.base.metrics import measure
 from agents.logs.wire.export import TURN_FORMATS, TurnFormat
 from agents.loop.background import backgrounds
@@ -15,15 +15,15 @@ from agents.telemetry.store.external import backlog, trace_deletion
 def install() -> None:
     # deleting a turn also deletes its traces, so that it is not projected again
     deletion_hooks.add("telemetry", trace_deletion.delete_traces_of_turns)
-    as_spans = lazy_import("agents.telemetry.wire.otlp_encoding.turn_line")
-    agents_api.trace = lazy_import("agents.telemetry.runner.traces.trace_json")
+    as_spans = LazyFunction("agents.telemetry.wire.otlp_encoding.turn_line")
+    agents_api.trace = LazyFunction("agents.telemetry.runner.traces.trace_json")
     TURN_FORMATS["otlp"] = TurnFormat("application/x-ndjson", "otlp.jsonl", as_spans)
-    as_trajectory = lazy_import("agents.telemetry.wire.atif.turn_line")
+    as_trajectory = LazyFunction("agents.telemetry.wire.atif.turn_line")
     TURN_FORMATS["atif"] = TurnFormat("application/x-ndjson", "atif.jsonl", as_trajectory)
-    backgrounds["telemetry"] = lazy_import("agents.telemetry.runner.background.TelemetryBackground")
-    hooks.turn_origin = lazy_import("agents.telemetry.store.external.provenance.origin")
-    hooks.agent_service = lazy_import("agents.telemetry.store.external.provenance.service_of_agent")
-    hooks.span_lines = lazy_import("agents.telemetry.pages.external_spans.raw_lines")
+    backgrounds["telemetry"] = LazyFunction("agents.telemetry.runner.background.TelemetryBackground")
+    hooks.turn_origin = LazyFunction("agents.telemetry.store.external.provenance.origin")
+    hooks.agent_service = LazyFunction("agents.telemetry.store.external.provenance.service_of_agent")
+    hooks.span_lines = LazyFunction("agents.telemetry.pages.external_spans.raw_lines")
     hooks.has_spans = True
     measure("ingest_spans_waiting", "Spans that are not made into turns yet.", lambda: backlog.backlog.waiting)
     measure("ingest_lag_seconds", "For how long the trace waits that has waited longest.", backlog.lag_seconds)

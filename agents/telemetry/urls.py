@@ -5,9 +5,13 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from agents.base.api.routes import Route, Routes
+from agents.base.lazy_import import LazyModule
 from agents.telemetry.api import imports, otlp, reports, scores, spans
-from agents.telemetry.pages import connect, external_spans, unmatched
-from agents.telemetry.pages import imports as import_pages
+
+connect = LazyModule("agents.telemetry.pages.connect")
+external_spans = LazyModule("agents.telemetry.pages.external_spans")
+import_pages = LazyModule("agents.telemetry.pages.imports")
+unmatched = LazyModule("agents.telemetry.pages.unmatched")
 
 _LANGSMITH: list[Route] = [
     ("info", reports.LangSmithInfo),

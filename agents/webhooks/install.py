@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from agents.base.lazy_import import lazy_import
+from agents.base.lazy_import import LazyFunction
 from agents.loop.background import backgrounds
 from agents.record.store import ending_hooks
 
 
 def install() -> None:
-    ending_hooks.add("webhooks", lazy_import("agents.webhooks.store.events.note"))
-    ending_hooks.add_of_doubt("webhooks", lazy_import("agents.webhooks.store.events.note_doubt"))
-    backgrounds["webhooks"] = lazy_import("agents.webhooks.runner.background.WebhooksBackground")
+    ending_hooks.add("webhooks", LazyFunction("agents.webhooks.store.events.note"))
+    ending_hooks.add_of_doubt("webhooks", LazyFunction("agents.webhooks.store.events.note_doubt"))
+    backgrounds["webhooks"] = LazyFunction("agents.webhooks.runner.background.WebhooksBackground")

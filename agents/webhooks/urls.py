@@ -5,8 +5,10 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from agents.base.api.routes import Routes
-from agents.webhooks import pages
+from agents.base.lazy_import import LazyModule
 from agents.webhooks.api import deliveries, endpoints
+
+pages = LazyModule("agents.webhooks.pages")
 
 _ONE = "webhook_endpoints/<str:webhook_endpoint_id>"
 API = Routes(

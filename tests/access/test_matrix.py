@@ -15,6 +15,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from agents.base.access import ACTIONS
 from agents.base.api.views import ApiView
+from agents.base.lazy_import import LazyFunction
 from agents.batches.api.batches import BatchListView
 from agents.budgets.api import Budgets
 from agents.feedback.api import FeedbackCollection, FeedbackDetail
@@ -71,6 +72,7 @@ def every_route(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, A
 def declares(view: Any) -> bool:
     cls = getattr(view, "cls", None)
     if cls is None:
+        view = view.imported if isinstance(view, LazyFunction) else view
         return hasattr(view, "action") and (view.action is None or view.action in ACTIONS)
     handled = {method for method in cls.http_method_names if hasattr(cls, method)} - {"options"}
     return handled == set(cls.actions) and {*cls.actions.values(), None} <= {*ACTIONS, None}

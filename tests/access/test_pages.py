@@ -14,6 +14,7 @@ import pytest
 from django.test import Client
 
 from agents.base.access import Action
+from agents.base.lazy_import import LazyFunction
 from agents.base.models.people import User
 from agents.server.pages.urls import urlpatterns
 from agentsite import documentation
@@ -98,14 +99,16 @@ def login(world: World, who: Who) -> Client:
 
 def cells(world: World, who: Who) -> Iterator[tuple[str, Cell]]:
     for pattern in urlpatterns:
-        action: Action | None = pattern.callback.action  # type: ignore[attr-defined]  # the decorator's
+        assert isinstance(pattern.callback, LazyFunction)
+        page: Any = pattern.callback.imported
+        action: Action | None = page.action
         route, name = f"/{pattern.pattern}", str(pattern.name)
         params = PARAM.findall(route)
         owned = [param for param in params if param in OWNED]
         assert set(params) <= {*OWNED, *FREE}, f"teach the matrix what {route} names"
         method = "post" if name in POST_ONLY else "get"
         for target in world.targets(owned) if owned else [Target("all", {})]:
-            done, only = DONE.get(name, 200), pattern.callback.admins_only  # type: ignore[attr-defined]  # the same
+            done, only = DONE.get(name, 200), page.admins_only
             expected = admins(who, only, page_status(who, action, target, done), done)
             if name in DESTROYS and expected == DONE[name]:
                 target = Target("fresh", {param: world.fresh().ids[param] for param in owned}, "red")

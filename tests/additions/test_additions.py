@@ -104,7 +104,11 @@ def test_a_page_touches_three_files(scratch: Scratch) -> None:
             "PAGES: list[URLPattern] = [\n",
             'PAGES: list[URLPattern] = [\n    path("senders/", senders.senders, name="senders"),\n',
         ),
-        ("import connect, external_spans, unmatched", "import connect, external_spans, senders, unmatched"),
+        (
+            'unmatched = LazyModule("agents.telemetry.pages.unmatched")\n',
+            'senders = LazyModule("agents.telemetry.pages.senders")\n'
+            'unmatched = LazyModule("agents.telemetry.pages.unmatched")\n',
+        ),
     )
     scratch.add(
         "templates/telemetry/senders.html",

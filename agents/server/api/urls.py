@@ -99,5 +99,11 @@ def routes(prefix: str = "/") -> Iterator[tuple[str, type[ApiView]]]:
                 yield f"/{base}{route}", view
 
 
-urlpatterns: list[URLPattern] = [path(route.lstrip("/"), view.as_view()) for route, view in routes()]
+FREQUENT = (f"/v1/{SESSION}/turn", f"/v1/{TURN}/resume", "/v1/responses")
+"""Routes that are tried first: Django tries one after the other, and these come once for each answer of a model. Their
+paths match no route that stands before them in the tables."""
+urlpatterns: list[URLPattern] = [
+    path(route.lstrip("/"), view.as_view())
+    for route, view in sorted(routes(), key=lambda entry: entry[0] not in FREQUENT)
+]
 urlpatterns.append(re_path(r"^(v1(alpha)?|langsmith|api/public|mcp)(/|$)", not_found.UnknownPathView.as_view()))

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from agents.logs.pages import bulk, exports, facet_values, logs, numbers, saved_views, suggest
-from agents.pages import (
-    agent_editor,
-    agent_health,
-    agent_state,
-    agents,
-    conversations,
-    dashboard,
-    downloads,
-    groups,
-    inbox,
-    pinned_groups,
-    revisions,
-    sessions,
-    side_panel,
-    turn_markdown,
-    turns,
-    value_page,
-)
+from agents.base.lazy_import import LazyModule
 from agents.server import subjects
-from agents.server.pages import docs, health
-from agents.uikit import languages
+
+bulk = LazyModule("agents.logs.pages.bulk")
+exports = LazyModule("agents.logs.pages.exports")
+facet_values = LazyModule("agents.logs.pages.facet_values")
+logs = LazyModule("agents.logs.pages.logs")
+numbers = LazyModule("agents.logs.pages.numbers")
+saved_views = LazyModule("agents.logs.pages.saved_views")
+suggest = LazyModule("agents.logs.pages.suggest")
+agent_editor = LazyModule("agents.pages.agent_editor")
+agent_health = LazyModule("agents.pages.agent_health")
+agent_state = LazyModule("agents.pages.agent_state")
+agents = LazyModule("agents.pages.agents")
+conversations = LazyModule("agents.pages.conversations")
+dashboard = LazyModule("agents.pages.dashboard")
+downloads = LazyModule("agents.pages.downloads")
+groups = LazyModule("agents.pages.groups")
+inbox = LazyModule("agents.pages.inbox")
+pinned_groups = LazyModule("agents.pages.pinned_groups")
+revisions = LazyModule("agents.pages.revisions")
+sessions = LazyModule("agents.pages.sessions")
+side_panel = LazyModule("agents.pages.side_panel")
+turn_markdown = LazyModule("agents.pages.turn_markdown")
+turns = LazyModule("agents.pages.turns")
+value_page = LazyModule("agents.pages.value_page")
+docs = LazyModule("agents.server.pages.docs")
+health = LazyModule("agents.server.pages.health")
+languages = LazyModule("agents.uikit.languages")
 
 urlpatterns: list[URLPattern] = [
     *(pattern for urls in subjects.urls() for pattern in urls.PAGES),
