@@ -5,7 +5,6 @@ an empty one."""
 
 from __future__ import annotations
 
-import secrets
 from http import HTTPStatus
 from typing import Any
 
@@ -38,7 +37,7 @@ class ApiErrorChannel(HTTPChannel):
         if self.refused:
             return
         self.refused = True
-        request_id = secrets.token_hex(8)
+        request_id = request_log.new_id()
         request_log.refused(error.status, request_id)
         self.transport.write(refusal(error, request_id, path))
         self.transport.loseWriteConnection()

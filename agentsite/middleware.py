@@ -22,7 +22,9 @@ from django.http.response import HttpResponseBase
 from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.locale import LocaleMiddleware
 from django.utils.cache import patch_vary_headers
+from django.utils.functional import cached_property
 from whitenoise.middleware import WhiteNoiseMiddleware
+from whitenoise.responders import StaticFile
 
 from agents.base import shares
 from agents.base.api.error_bodies import speaks_anthropic
@@ -137,21 +139,38 @@ class GuardMiddleware(_Async):
 
 
 class StaticMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]  # untyped
-    """Serves static files on the event loop: they are few and small, and read once."""
+    """Serves static files on the event loop: they are few and small, and read once. Which there are is looked up when
+    the first is asked for: a server of the API alone needs none."""
 
     async_capable, sync_capable = True, False
 
     def __init__(self, get_response: GetResponse) -> None:
+        self._folders: list[tuple[str, str]] = []
         super().__init__(get_response)
         self.add_files(str(SWAGGER_UI), prefix=f"{settings.WHITENOISE_STATIC_PREFIX}swagger-ui/")
-        self.documentation = documentation.files()
         markcoroutinefunction(cast(Any, self))
 
+    def update_files_dictionary(self, root: str, prefix: str) -> None:
+        """Note a folder, where the library would look through it."""
+        self._folders.append((root, prefix))
+
+    @cached_property
+    def documentation(self) -> dict[str, StaticFile]:
+        return documentation.files()
+
+    def _file_at(self, path: str) -> StaticFile | None:
+        if path.startswith(documentation.PREFIX):
+            return self.documentation.get(path)
+        if not path.startswith(self.static_prefix):
+            return None
+        if self.autorefresh:
+            return self.find_file(path)
+        while self._folders:
+            super().update_files_dictionary(*self._folders.pop(0))
+        return self.files.get(path)
+
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        path = request.path_info
-        static_file = self.documentation.get(path) or (
-            self.find_file(path) if self.autorefresh else self.files.get(path)
-        )
+        static_file = self._file_at(request.path_info)
         if static_file is None:
             return cast(HttpResponseBase, await self.get_response(request))
         static_response = static_file.get_response(request.method, request.META)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
+import random
 import re
-import secrets
 import time
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
@@ -33,11 +33,16 @@ CALLS = "api/ingest"
 _PROBES = ("healthz", "readyz", "metrics")
 
 
+def new_id() -> str:
+    """Return an id for a request. It is no secret, and random numbers of the system cost a change of thread."""
+    return f"{random.getrandbits(64):016x}"
+
+
 def identify(headers: Mapping[str, str]) -> str:
     """Return the id of a request with these headers, its own where it brings a usable one, and let log lines and
     requests to others tell of it."""
     brought = headers.get("X-Request-ID", "")
-    request_id = brought if _ID.fullmatch(brought) else secrets.token_hex(8)
+    request_id = brought if _ID.fullmatch(brought) else new_id()
     log_context.begin(request_id=request_id)
     tracing.current.set(tracing.parse(headers.get("traceparent", ""), headers.get("tracestate", "")))
     return request_id

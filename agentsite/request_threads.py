@@ -16,20 +16,14 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from asgiref.sync import ThreadSensitiveContext
 from django.conf import settings
-from django.core.handlers.asgi import ASGIHandler, ASGIRequest
-from django.core.signals import request_finished, request_started
-from django.db import close_old_connections, connection, connections, reset_queries
-from django.utils.http import parse_header_parameters
+from django.db import close_old_connections, connection, connections
 
-from agents.base import charsets, shares
+from agents.base import loop_calls, shares
 from agents.base.errors import RateLimited
-from agents.base.open_streams import ON_RESPONSE_END
 from agents.base.shares import Caller, Shares
 
 MIN_THREADS = 4
@@ -197,76 +191,21 @@ class RequestExecutor(Executor):
             thread_pool.release(thread)
 
     def free(self) -> None:
-        """Release the thread, once: as soon as the last call on it is done, even if nobody awaits its result."""
+        """Release the thread, once: as soon as the last call on it is done, even if nobody awaits its result. It is
+        asked for with each part of a stream."""
+        if not self._slots:
+            return
         thread, slots = self._thread, self._slots
         self._thread, self._slots = None, RequestSlots()
-        if not slots:
-            return
         done = partial(_free, thread, slots)
         if self._last is None or self._last.done():
             done()
         else:
             loop = asyncio.get_running_loop()
-            self._last.add_done_callback(lambda _: _call_in_loop(loop, done))
+            self._last.add_done_callback(lambda _: loop_calls.call_soon(loop, done))
 
 
 def _free(thread: RequestThread | None, slots: RequestSlots) -> None:
     if thread is not None:
         thread_pool.release(thread)
     slots.leave()
-
-
-def _call_in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    with suppress(RuntimeError):  # the server has stopped
-        loop.call_soon_threadsafe(call)
-
-
-def disconnect_request_signals() -> None:
-    """Disconnect the signals by which Django drops broken connections: they cost two changes of thread per request,
-    and each request thread does the same after each call."""
-    for signal in (request_started, request_finished):
-        signal.disconnect(close_old_connections)
-    request_started.disconnect(reset_queries)
-
-
-class KnownCharsetRequest(ASGIRequest):
-    """A request that looks up only the charsets of documents: Python keeps every unknown name it was asked for, for
-    ever, and anybody may send one. Its ``path`` is the one that its sender knows, below `URL_PREFIX`."""
-
-    def __init__(self, scope: Any, body_file: Any) -> None:
-        super().__init__(scope, body_file)
-        self.path_info = scope["path"]  # Django's class would take the prefix off twice
-        self.path = f"{settings.URL_PREFIX}{self.path_info}"
-
-    def _set_content_type_params(self, meta: dict[str, Any]) -> None:
-        self.content_type, self.content_params = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
-        charset = self.content_params.get("charset", "")
-        if charsets.python_name(charset):
-            self.encoding = charset
-
-
-class RequestThreadHandler(ASGIHandler):
-    """Django's ASGI handler, with each request on a request thread."""
-
-    request_class = KnownCharsetRequest
-
-    def __init__(self) -> None:
-        super().__init__()
-        disconnect_request_signals()
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        executor = scope[EXECUTOR_KEY] = RequestExecutor()
-        scope[ON_RESPONSE_END] = []
-
-        async def send_and_free(event: Any) -> None:
-            if event["type"] == "http.response.body":
-                executor.free()  # the view is done; a long stream does not need its thread
-            await send(event)
-
-        try:
-            async with ThreadSensitiveContext(executor=executor):
-                await self.handle(scope, receive, send_and_free)
-        finally:
-            executor.free()
-            for call in scope[ON_RESPONSE_END]:
-                call()

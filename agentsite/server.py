@@ -13,6 +13,7 @@ import socket
 import struct
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 from typing import IO, Any
 
@@ -30,7 +31,9 @@ from twisted.web.http import _GenericHTTPChannelProtocol
 from agents.base.errors import TooLarge
 from agents.responses.wire.socket_stream import error_message
 from agentsite import request_bodies
+from agentsite.connections import EagerConnection, send_together
 from agentsite.http_channel import ApiErrorChannel
+from agentsite.http_handler import CALLER_KEY
 from agentsite.request_threads import LARGE_BODY
 
 reactor: Any = _reactor
@@ -74,7 +77,8 @@ class LimitedRequest(WebRequest):  # type: ignore[misc]  # untyped
     """Refuses a body over the limit before it is buffered, by its length or as it arrives. A body larger than
     `LARGE_BODY` stays on disk, and is passed on in chunks."""
 
-    refused = False
+    refused = is_lost = False
+    on_lost: Callable[[], object] | None = None
     received = cap = 0
     content: IO[bytes]
     large: IO[bytes] | None = None
@@ -109,6 +113,9 @@ class LimitedRequest(WebRequest):  # type: ignore[misc]  # untyped
         return super().process()
 
     def connectionLost(self, reason: Any) -> None:
+        self.is_lost = True
+        if self.on_lost is not None:
+            self.on_lost()
         self._close_body()
         super().connectionLost(reason)
 
@@ -129,26 +136,23 @@ class LimitedRequest(WebRequest):  # type: ignore[misc]  # untyped
             self.channel.loseConnection()
 
     def handle_reply(self, message: dict[str, Any]) -> None:
-        """Send a part of a stream at once if the socket accepts it: Twisted would first wait for a writable
-        event, at two system calls and an iteration of the loop per token."""
-        if message["type"] != "http.response.body" or not message.get("more_body") or not self._send_now(message):
-            super().handle_reply(message)
+        """Send a part of a reply at once if the socket accepts it."""
+        body = message.get("body", b"") if message["type"] == "http.response.body" else b""
+        if body and message.get("more_body") and self.takes_part():
+            self.send_part(body)
+        else:
+            send_together(self.channel, partial(super().handle_reply, message))
 
-    def _send_now(self, message: dict[str, Any]) -> bool:
-        body, channel = message.get("body", b""), self.channel
-        if not body or not self.startedWriting or not self.chunked or self.finished or channel is None:
+    def takes_part(self) -> bool:
+        """Tell whether the reply has begun, and its next part may go at once."""
+        channel = self.channel
+        if channel is None or self.finished or not (self.startedWriting and self.chunked):
             return False
-        transport = channel.transport
-        # data is buffered already, or this is no plain socket: use Twisted's buffer
-        if not isinstance(transport, Connection) or transport.dataBuffer or transport._tempDataBuffer:
-            return False
-        part = b"%x\r\n%b\r\n" % (len(body), body)
-        sent = transport.writeSomeData(part)
-        if not isinstance(sent, int) or sent < 0:
-            sent = 0  # the connection is lost; Twisted detects it itself
-        if sent < len(part):
-            transport.write(part[sent:])  # type: ignore[no-untyped-call]  # untyped library
-        return True
+        return isinstance(channel.transport, EagerConnection) and channel.transport.is_free
+
+    def send_part(self, body: bytes) -> None:
+        """Send a part of the reply, after `takes_part`."""
+        self.channel.transport.send_now(b"%x\r\n%b\r\n" % (len(body), body))
 
     def _refuse(self) -> None:
         self.refused = True
@@ -170,6 +174,9 @@ class LimitedHttpFactory(HTTPFactory):  # type: ignore[misc]  # untyped
     def __init__(self, server: Server, caps: BodyLimits) -> None:
         super().__init__(server)
         self.caps = caps
+
+    def log(self, request: Any) -> None:
+        """Write nothing: our own log has each request, and Twisted would make a line for each that nobody sees."""
 
     def buildProtocol(self, addr: Any) -> Any:
         protocol = super().buildProtocol(addr)
@@ -213,6 +220,9 @@ class InboundLimitedProtocol(WebSocketProtocol):  # type: ignore[misc]  # untype
 
     def handle_reply(self, message: dict[str, Any]) -> None:
         """Send several texts at once, the reason of a close with it, and the status of a refusal."""
+        send_together(self, partial(self._reply, message))
+
+    def _reply(self, message: dict[str, Any]) -> None:
         if message["type"] == "websocket.send" and "texts" in message:
             if self.state == self.STATE_OPEN:
                 self.transport.write(b"".join(map(_text_frame, message["texts"])))
@@ -298,32 +308,26 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
         """Wait, after a part of a stream or a socket's message, until the client has read enough: Daphne would buffer
         all of a long response in memory for a slow client."""
-        await super().handle_reply(protocol, message)
-        pause = (
-            MAX_BACKPRESSURE_PAUSE_S / 16
-        )  # most accept it at once; the longer one does not, the less often it is checked
-        more = message.get("more_body") or message["type"] == "websocket.send"
-        while more and self._is_congested(protocol):
+        if not self._is_connected(protocol):
+            return
+        protocol.handle_reply(message)
+        if not message.get("more_body") and message["type"] != "websocket.send":
+            return
+        # most accept it at once; the longer one does not, the less often it is checked
+        pause = MAX_BACKPRESSURE_PAUSE_S / 16
+        while _is_congested(protocol) and self._is_connected(protocol):
             await asyncio.sleep(pause)
             pause = min(2 * pause, MAX_BACKPRESSURE_PAUSE_S)
 
-    def _is_congested(self, protocol: Any) -> bool:
-        """Return whether the connection's buffer is full; for HTTP, Twisted has paused the channel then."""
+    def _is_connected(self, protocol: Any) -> bool:
         connection = self.connections.get(protocol)
-        if connection is None or connection.get("disconnected") is not None:
-            return False
-        if isinstance(protocol, InboundLimitedProtocol):
-            transport = protocol.transport
-            return (
-                isinstance(transport, Connection)
-                and transport._tempDataLen + len(transport.dataBuffer) - transport.offset > SOCKET_BUFFER
-            )
-        return bool(getattr(getattr(protocol, "channel", None), "_waitingForTransport", False))
+        return connection is not None and connection.get("disconnected") is None
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
-        body = getattr(protocol, "large", None)
-        if body is not None:
-            scope[request_bodies.BODY_KEY] = body
+        if isinstance(protocol, LimitedRequest):
+            scope[CALLER_KEY] = protocol
+            if protocol.large is not None:
+                scope[request_bodies.BODY_KEY] = protocol.large
         return super().create_application(protocol, scope)
 
     def _on_running(self) -> None:
@@ -337,6 +341,7 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
             return
         fd, family = self._socket.fileno(), self._socket.family
         self._port = reactor.adoptStreamPort(fd, family, self.http_factory)
+        self._port.transport = EagerConnection
         self._socket.close()  # the reactor has its own copy
 
     def _on_shutdown(self) -> defer.Deferred[Any]:
@@ -380,3 +385,14 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
             if excluded is None or not isinstance(protocol, excluded)
         ]
         return [instance for instance in running if instance is not None and not instance.done()]
+
+
+def _is_congested(protocol: Any) -> bool:
+    """Return whether the buffer of a connection is full; for HTTP, Twisted has paused the channel then."""
+    if isinstance(protocol, InboundLimitedProtocol):
+        transport = protocol.transport
+        return (
+            isinstance(transport, Connection)
+            and transport._tempDataLen + len(transport.dataBuffer) - transport.offset > SOCKET_BUFFER
+        )
+    return bool(getattr(getattr(protocol, "channel", None), "_waitingForTransport", False))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from types import MappingProxyType
 
 from agents.base import tracing
@@ -26,6 +26,11 @@ def add_caller(actor: Actor) -> None:
     """Add who acts, by the numbers of user and key: names are other people's words."""
     if not actor.is_anonymous:
         add(caller=caller_of(actor))
+
+
+def take_over(context: Context) -> None:
+    """Set the fields that were set in another context, such as that of a view on its thread."""
+    _fields.set(context[_fields])
 
 
 def caller_of(actor: Actor) -> str:

@@ -14,7 +14,8 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from agentsite import request_threads
-from agentsite.request_threads import RequestThreadHandler, RequestThreadPool
+from agentsite.http_handler import RequestThreadHandler
+from agentsite.request_threads import RequestThreadPool
 
 
 class Streams(RequestThreadHandler):

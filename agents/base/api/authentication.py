@@ -23,7 +23,7 @@ SECRETS = frozenset({"authorization", "cookie", KEY_HEADER, "x-llamastack-provid
 
 def actor_of(request: HttpRequest) -> Actor:
     """Return the actor of an API request. Raises NotAuthenticated for an invalid key or token."""
-    return actor_of_header(authorization_of(request), token_request_of(request))
+    return actor_of_header(authorization_of(request), partial(token_request_of, request))
 
 
 def authorization_of(request: HttpRequest) -> str:
@@ -41,14 +41,14 @@ def token_request_of(request: HttpRequest) -> TokenRequest:
     return TokenRequest(request.path, headers, {name: str(value) for name, value in request.GET.items()})
 
 
-def actor_of_header(authorization: str, request: TokenRequest) -> Actor:
-    """Return the actor of an ``Authorization`` header. A Bearer that is not one of our keys is a token where an
-    identity provider is configured, and counts as none elsewhere (clients send ``none``, …)."""
+def actor_of_header(authorization: str, request: Callable[[], TokenRequest]) -> Actor:
+    """Return the actor of an ``Authorization`` header of a request. A Bearer that is not one of our keys is a token
+    where an identity provider is configured, and counts as none elsewhere (clients send ``none``, …)."""
     secret = _bearer(authorization)
     if secret.startswith(keys.PREFIX):
         return keys.of_secret(secret)
     if secret and tokens.has_provider():
-        return tokens.actor_of(secret, request)
+        return tokens.actor_of(secret, request())
     return ANONYMOUS if settings.REQUIRE_LOGIN else keys.local()
 
 
@@ -74,7 +74,7 @@ def actor_of_sender(headers: Mapping[str, str], path: str) -> Actor:
         plain, authorization = _password(authorization[6:]), ""
     if not authorization and plain:
         authorization = f"Bearer {plain}"
-    return actor_of_header(authorization, TokenRequest(path, {}, {}))
+    return actor_of_header(authorization, partial(TokenRequest, path, {}, {}))
 
 
 def _password(encoded: str) -> str:

@@ -22,8 +22,8 @@ from agents.base.shares import Shares, caller
 JSON = "application/json"
 MAX_IN_MEMORY = 512 * 1024
 """Largest response that is sent from memory, in bytes."""
-READ_SIZE = 64 * 1024
-"""Bytes read from disk at a time."""
+PART_BYTES = 64 * 1024
+"""Bytes written to disk, and read from it, at a time."""
 MAX_UNSHARED = 16 * 1024
 """Largest response, in bytes, that is built without waiting for others."""
 
@@ -98,8 +98,7 @@ def _spooled(
 ) -> HttpResponseBase:
     spool = _Spool()
     try:
-        for chunk in chunks:
-            spool.write(chunk)
+        spool.write(chunks)
     except BaseException:
         spool.close()
         raise
@@ -114,14 +113,25 @@ class _Spool:
         self._file: IO[bytes] = tempfile.TemporaryFile(prefix="answer-")  # noqa: SIM115 - closed by `close`
         self.size = 0
 
-    def write(self, chunk: bytes) -> None:
-        self._file.write(chunk)
-        self.size += len(chunk)
+    def write(self, chunks: Iterable[bytes]) -> None:
+        """Write chunks, many small ones at once."""
+        pending, size = list[bytes](), 0
+        for chunk in chunks:
+            pending.append(chunk)
+            size += len(chunk)
+            if size >= PART_BYTES:
+                self._append(pending, size)
+                pending, size = [], 0
+        self._append(pending, size)
+
+    def _append(self, chunks: list[bytes], size: int) -> None:
+        self._file.write(b"".join(chunks))
+        self.size += size
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         # on the loop: what was just written is read from the system's memory
         self._file.seek(0)
-        while part := self._file.read(READ_SIZE):
+        while part := self._file.read(PART_BYTES):
             yield part
 
     def close(self) -> None:

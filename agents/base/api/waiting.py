@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 from typing import TypeVar
 
@@ -39,6 +39,13 @@ def _last_frame(error: AgentsError) -> bytes:
     return sse.frame(msgspec.json.encode(error.body()))
 
 
+def parts_of(response: StreamingHttpResponse) -> AsyncGenerator[bytes, None]:
+    """Return the parts of an asynchronous response, for whoever sends them or wraps them: Django's `streaming_content`
+    would pass each through one more generator, of which a stream of tokens would have two. There is no public way."""
+    parts: AsyncGenerator[bytes, None] = response._iterator  # type: ignore[attr-defined]  # private to Django
+    return parts
+
+
 def while_allowed(
     response: R,
     actor: Actor,
@@ -51,9 +58,8 @@ def while_allowed(
         response.work = partial(_await_allowed, response.work, actor, reidentify, last_frame)
     elif isinstance(response, StreamingHttpResponse) and response.is_async:
         is_event_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
-        parts = aiter(response.streaming_content)  # type: ignore[arg-type]  # it is asynchronous
         response.streaming_content = rights.parts_while_allowed(
-            actor, reidentify, parts, last_frame if is_event_stream else None
+            actor, reidentify, parts_of(response), last_frame if is_event_stream else None
         )
     return response
 
