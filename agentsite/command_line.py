@@ -93,6 +93,7 @@ def _run_command(program: str, arguments: list[str], data_folder: Callable[[], s
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
     try:
         if is_serving:
+            gc.disable()  # until the server has started
             optional_imports.keep_out()
         execute_from_command_line([program, *arguments])
     except ImproperlyConfigured as error:

@@ -7,11 +7,18 @@ import shutil
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import iter_modules
 
+from django.apps import apps
 from django.conf import settings
 from django.core.management.base import CommandError
+from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 
 from agentsite import sqlite
 from turnlog import __version__
@@ -23,6 +30,27 @@ VERSION_FILE = "version"
 _MARGIN = 64 * 2**20
 
 
+def is_current(*, by_this_version: bool) -> bool:
+    """Tell whether the database has the migrations of this version, and of the app no others, by their names alone: to
+    read the migrations takes a tenth of a start. With ``by_this_version`` also whether it was this one that migrated
+    it, and not an older one that had the same."""
+    if by_this_version and _last_version() != __version__:
+        return False
+    own, applied = _migrations(), set(MigrationRecorder(connection).applied_migrations())
+    return own <= applied and all(key in own for key in applied if key[0] == "agents")
+
+
+def _migrations() -> set[tuple[str, str]]:
+    """Return app and name of each migration of this version."""
+    migrations = set()
+    for app in apps.get_app_configs():
+        module, _is_setting = MigrationLoader.migrations_module(app.label)
+        if module is not None and find_spec(module) is not None:
+            folders = import_module(module).__path__
+            migrations |= {(app.label, name) for _, name, is_folder in iter_modules(folders) if not is_folder}
+    return migrations
+
+
 def refuse_newer(executor: MigrationExecutor) -> None:
     """Raise CommandError where a newer version has migrated the database: this one would misread its tables."""
     loader = executor.loader
@@ -31,15 +59,20 @@ def refuse_newer(executor: MigrationExecutor) -> None:
     )
     if not unknown:
         return
-    try:
-        newer = (settings.DATA_DIR / VERSION_FILE).read_text(encoding="utf-8").strip()
-    except OSError:
-        newer = ""
+    newer = _last_version()
     version = f"Turnlog {newer}" if newer not in ("", __version__) else "a newer version of Turnlog"
     raise CommandError(
         f"The data was last used by {version}: its tables have changes that {__version__} does not know, the last is "
         f"{unknown[-1]}. Install that version, or name another folder by DATA_DIR."
     )
+
+
+def _last_version() -> str:
+    """Return the version that migrated the data last; nothing where that is not known."""
+    try:
+        return str((settings.DATA_DIR / VERSION_FILE).read_text(encoding="utf-8").strip())
+    except OSError:
+        return ""
 
 
 def remember() -> None:

@@ -23,17 +23,25 @@ class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  
     manifest_strict = False
 
 
+def is_collected() -> bool:
+    """Tell whether the static files are collected and nothing changed since."""
+    stamp = _stamp()
+    return stamp.exists() and stamp.read_text() == _sources()
+
+
 def collect() -> None:
-    """Collect the static files, unless nothing changed since the last time: hashing and compressing
-    them takes half of a start. Of several processes that share the folder, one does it and the others wait."""
-    root = Path(settings.STATIC_ROOT)
-    stamp = root / "stamp.txt"
-    present = _sources()
-    with _locked(root):
-        if stamp.exists() and stamp.read_text() == present:
-            return
-        call_command("collectstatic", interactive=False, verbosity=0)
-        stamp.write_text(present)
+    """Collect the static files, unless that is done: hashing and compressing them takes longer than the rest of a
+    start. Of several processes that share the folder, one does it and the others wait."""
+    with _locked(Path(settings.STATIC_ROOT)):
+        if not is_collected():
+            present = _sources()
+            call_command("collectstatic", interactive=False, verbosity=0)
+            _stamp().write_text(present)
+
+
+def _stamp() -> Path:
+    """Return the file that has the digest of what was collected."""
+    return Path(settings.STATIC_ROOT) / "stamp.txt"
 
 
 @contextmanager

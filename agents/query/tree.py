@@ -44,7 +44,7 @@ MAX_TERMS = 50
 
 
 class TreePart(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 # ------------------------------------------------------------------------------------------ values
@@ -212,7 +212,7 @@ Node = Annotated[And | Or | Not | FieldTerm | FreeText | LevelScope | Count, Fie
 for _model in (And, Or, Not, LevelScope, Count):
     _model.model_rebuild()
 
-NODE: TypeAdapter[Node] = TypeAdapter(Node)
+NODE: TypeAdapter[Node] = TypeAdapter(Node, config=ConfigDict(defer_build=True))
 """Reads and writes a tree as JSON, without looking at fields: use `parser.from_json`."""
 
 

@@ -16,11 +16,16 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
+from agents.base.store.sqlite import ENGINE as SQLITE
 from agents.base.subjects import NEEDS, REMOVABLE, is_installed
 from agents.loop.inference.registry import SCRIPTED
 
 LOOPBACK_NAMES = {"localhost", "127.0.0.1", "[::1]"}
 EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104 - compared, not bound
+
+SETTINGS = "settings"
+"""The tag of the checks that a start makes: settings differ from server to server. All others look at the code, which
+the tests have done, and take a tenth of a start."""
 
 _Messages = Iterator[CheckMessage]
 
@@ -113,7 +118,7 @@ def _keyed_endpoints() -> Iterator[tuple[str, str, str]]:
 
 def files() -> _Messages:
     database = settings.DATABASES["default"]
-    if database["ENGINE"] == "django.db.backends.sqlite3":
+    if database["ENGINE"] == SQLITE:
         path = Path(str(database["NAME"]))
         if _others_can_read(path):
             hint = f"chmod 600 {path}*, or chmod 700 {path.parent}"
@@ -149,7 +154,8 @@ def _is_http(url: object) -> bool:
 
 def register_all() -> None:
     """Register all checks with ``manage.py check``."""
-    for find in (endpoints, default_endpoint, subjects, tables):
-        register(_checker(find))
+    register(_checker(tables))
+    for find in (endpoints, default_endpoint, subjects):
+        register(_checker(find), SETTINGS)
     for find in (hosts, open_wire, files):
-        register(_checker(find), Tags.security)
+        register(_checker(find), SETTINGS, Tags.security)

@@ -18,7 +18,8 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "agentsite.settings"
 import django
 django.setup()
 import agentsite.server, agentsite.urls
-print(*(name for name in ("OpenSSL", "psycopg", "cffi") if sys.modules.get(name)))
+others = ("psycopg", "cffi", "cryptography", "unittest")
+print(*(name for name in (*optional_imports.UNUSED, *others) if sys.modules.get(name)))
 """
 
 

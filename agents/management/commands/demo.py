@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agents.base.store.claims import ClaimKind, claimed
 from agents.base.subjects import is_installed
-from agents.server.demo import REQUIRED_SUBJECTS
+from agents.server.demo import REQUIRED_SUBJECTS, is_needed
 
 
 class Command(BaseCommand):
@@ -38,9 +38,7 @@ def _load(turns: int) -> int:
 
 def _load_into_empty(turns: int) -> int:
     """Load the demo unless there is something; of several processes that start at once, one does."""
-    from agents.server.demo import load
-
-    if not load.is_empty():
+    if not is_needed():
         return 0
     with claimed(ClaimKind.START):
-        return load.load(turns) if load.is_empty() else 0
+        return _load(turns) if is_needed() else 0

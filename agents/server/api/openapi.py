@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from drf_spectacular.contrib.pydantic import PydanticExtension
 from drf_spectacular.generators import SchemaGenerator
@@ -48,6 +49,13 @@ ERRORS = {
 """Descriptions of the error responses, by status."""
 REMOTE_TAGS = frozenset({"models", "tools", "toolgroups", "tool-runtime", "providers", "shields"})
 """Tags of operations that call other servers even on GET."""
+
+
+def described_request(method: str, path: str, view: ApiView, *_: Any, **__: Any) -> Request:
+    """Return a request of a view for its description; the library's own comes from tools for tests, and loads them."""
+    request = HttpRequest()
+    request.method, request.path, request.path_info = method, path, path
+    return view.initialize_request(request)
 
 
 class WireTypes(PydanticExtension):  # type: ignore[no-untyped-call]  # untyped library

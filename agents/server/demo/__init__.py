@@ -4,5 +4,15 @@
 scripted model play them again.
 """
 
+from agents.base.subjects import is_installed
+
 REQUIRED_SUBJECTS = ("tools", "safety", "knowledge")
 """The subjects that the demo's agents need."""
+
+
+def is_needed() -> bool:
+    """Return whether a start is to load the demo: what its agents need is installed, and the store has no agents."""
+    from agents.record.models.agents import Agent  # models can be imported only when they are loaded
+
+    can_be_shown = all(map(is_installed, REQUIRED_SUBJECTS))
+    return can_be_shown and not Agent.objects.unscoped("first start").exists()

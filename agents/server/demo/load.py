@@ -26,7 +26,6 @@ from agents.loop.protocols.shields import ShieldSpec
 from agents.loop.protocols.tools import ServerToolGroup
 from agents.loop.provider_set import Providers
 from agents.loop.schemas.turns import CreateTurn
-from agents.record.models.agents import Agent
 from agents.record.models.choices import Api, Source
 from agents.record.models.prices import Price
 from agents.record.schemas.agents import AgentConfig
@@ -52,11 +51,6 @@ DEFAULT_TURNS = 36
 """Turns that are created when no number is asked for."""
 BATCH_SIZE = 200
 """Turns per transaction."""
-
-
-def is_empty() -> bool:
-    """Return whether the store has no agents yet."""
-    return not Agent.objects.unscoped("first start").exists()
 
 
 def load(turn_count: int = 0) -> int:

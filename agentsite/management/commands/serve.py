@@ -15,9 +15,9 @@ import traceback
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import Any
 
-from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
@@ -28,6 +28,8 @@ from django.db.utils import DatabaseError
 from agents.base.store import failures, fingerprints
 from agents.base.store.claims import ClaimKind, claimed
 from agents.base.subjects import is_installed
+from agents.server.checks import SETTINGS
+from agents.server.demo import is_needed
 from agentsite import data_versions, sqlite, staticfiles
 
 log = logging.getLogger(__name__)
@@ -57,13 +59,14 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["host"] != settings.HOST:
             raise CommandError("Set the address by HOST, so that access follows it.")
-        self.check(app_configs=[apps.get_app_config("agents")])
+        self.check(tags=[SETTINGS])
         if options["only"] and connection.vendor == "sqlite":
             raise CommandError("--only is for several processes on one PostgreSQL: set DATABASE_URL.")
         listening = self._bind(options["host"], options["port"])
         grpc_address = self._grpc_address(listening)
         migrates, demo = settings.MIGRATE and not options["no_migrate"], settings.DEMO and not options["no_demo"]
-        run_in_child(lambda: self._prepare(migrates=migrates, demo=demo))
+        if not self._is_prepared(migrates=migrates, demo=demo):
+            run_in_child(lambda: self._prepare(migrates=migrates, demo=demo))
         address = base_url(*listening.getsockname()[:2])
         url = settings.PUBLIC_URL or address
         with failing_in_words():
@@ -107,8 +110,28 @@ class Command(BaseCommand):
         listening.setblocking(False)
         return listening
 
+    @staticmethod
+    def _is_prepared(*, migrates: bool, demo: bool) -> bool:
+        """Create the database's file, and return whether a start before this one has done all that `_prepare` does.
+        The connection is closed again, for a child to be forked. Raises CommandError."""
+        with failing_in_words():
+            sqlite.create_file(settings.DATABASES["default"])
+            for path in sqlite.make_private(settings.DATABASES["default"]):
+                log.warning("%s may be open to others of this machine, and its rights cannot be changed", path)
+            with claimed(ClaimKind.START):  # what another process has begun, it ends first
+                is_prepared = (
+                    data_versions.is_current(by_this_version=migrates)
+                    and staticfiles.is_collected()
+                    and not (demo and is_needed())
+                )
+                if is_prepared:
+                    refuse_other_secret()
+            connection.close()
+        return is_prepared
+
     def _prepare(self, *, migrates: bool, demo: bool) -> None:
         """Create tables, static files and the demo, as far as they are missing."""
+        gc.enable()
         with failing_in_words():
             self._prepare_database(migrates=migrates)
             staticfiles.collect()
@@ -117,9 +140,6 @@ class Command(BaseCommand):
 
     @staticmethod
     def _prepare_database(*, migrates: bool) -> None:
-        sqlite.create_file(settings.DATABASES["default"])
-        for path in sqlite.make_private(settings.DATABASES["default"]):
-            log.warning("%s may be open to others of this machine, and its rights cannot be changed", path)
         if migrates:
             call_command("migrate", verbosity=0)
         else:
@@ -136,6 +156,7 @@ class Command(BaseCommand):
 
         from agentsite.asgi import application  # isort: skip
 
+        import_module(settings.ROOT_URLCONF)  # what is wrong with it ends the start, and no request waits for it
         raise_descriptor_limit()
         lifecycle = Lifecycle(ROLES.get(self._only, EVERYTHING), _grpc_server(grpc_address))
         server = AgentServer(
@@ -271,10 +292,11 @@ def raise_descriptor_limit() -> None:
 
 def release_memory() -> None:
     """Return the memory of the start (migrations, the demo, compiling modules) to the system, where its
-    allocator can (glibc): an idle server holds twenty megabytes less. The remaining objects stay until the end and
-    are excluded from garbage collection."""
-    gc.collect()
+    allocator can (glibc): an idle server holds twenty megabytes less. The objects that are there stay until the end and
+    are excluded from garbage collection, which begins only now: to look at them once takes as long as a twentieth of
+    the start, and a few hundred of them are garbage."""
     gc.freeze()
+    gc.enable()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
