@@ -71,10 +71,11 @@ class TurnStream:
     def feed(self, entries: Iterable[Entry]) -> bytes:
         """Return the frames of these entries, joined; empty when none of them has a frame."""
         out: list[bytes] = []
+        after = self._after
         for entry in entries:
             if isinstance(entry, Delta):
                 self._ordinal = entry.ordinal
-                if (entry.after, entry.ordinal) > self._after:
+                if entry.after > after[0] or (entry.after, entry.ordinal) > after:
                     self._add_delta(out, entry)
                 continue
             self._turn = apply(self._turn, entry) if self._turn else fold(self._key, self._session, [entry])
@@ -88,6 +89,9 @@ class TurnStream:
             return  # the API has no frame for it
         head = self._heads.get(delta.step) or self._head(delta.step)
         if delta.channel == "text":
+            if not self._with_ids:  # what `sse.frame` makes, in one go: there is one for each token
+                out.append(b'data: %b"type":"text","text":%b}}}}\n\n' % (head, _encode(delta.text)))
+                return
             body = b'%b"type":"text","text":%b}}}}' % (head, _encode(delta.text))
         else:
             body = b'%b"type":"tool_call","tool_call":%b,"parse_status":"in_progress"}}}}' % (head, _encode(delta.text))

@@ -26,7 +26,9 @@ def frames(started: Started, *, after: Cursor | None = None, with_ids: bool = Fa
     """Yield the frames of a started response (or everything after a cursor), with keep-alive comments."""
     cursor = (started.first_seq - 1, LAST_ORDINAL) if after is None else after
     encoder = TurnStream(started.turn, started.session, after=cursor, with_ids=with_ids)
-    return sse.with_keep_alive(live.follow(started.turn, until_response=started.first_seq), encoder.feed)
+    sender = sse.FrameSender(encoder.feed)
+    batches = live.follow(started.turn, until_response=started.first_seq, take=sender.send)
+    return sse.with_keep_alive(batches, sender)
 
 
 async def turn_answer(actor: Actor, started: Started, request_id: str = "") -> HttpResponseBase:

@@ -12,14 +12,14 @@ from collections.abc import AsyncIterator
 from agents.loop.progress import RunProgress
 from agents.loop.replayed_steps import apply_recorded_step, take_stored_end
 from agents.loop.run import ClientInput, Resume
-from agents.record.schemas.events import USER_INPUT, Entry, Event, OtherDetail, Steering
+from agents.record.schemas.events import USER_INPUT, Event, OtherDetail, Steering
 from agents.record.schemas.items import messages_in
 from agents.record.schemas.turns import MESSAGES
 
 STEP_NAME = "client input"
 
 
-async def take(progress: RunProgress) -> AsyncIterator[Entry]:
+async def take(progress: RunProgress) -> AsyncIterator[Event]:
     """Take what has arrived, if anything has. The messages are in the next inference, and in the input that shields
     check."""
     recorded = progress.replay.take_step("other", STEP_NAME)

@@ -20,7 +20,7 @@ from agents.loop.steps import end_cut, error_info, may_infer
 from agents.loop.token_estimate import estimated_tokens
 from agents.record.schemas.compaction import PROMPT
 from agents.record.schemas.content import CompletionMessage, SamplingParams
-from agents.record.schemas.events import Entry, ErrorInfo, InferenceDetail, StepEnded, StepStarted
+from agents.record.schemas.events import ErrorInfo, Event, InferenceDetail, StepEnded, StepStarted
 
 _OF_ANSWERS = frozenset({"response_format", "verbosity", "parallel_tool_calls"})
 """Options of a request that are about its answer, and not about a summary."""
@@ -40,7 +40,7 @@ def is_due(progress: RunProgress) -> bool:
     return tokens > max(compaction.threshold, 2 * progress.tokens_left)
 
 
-async def compact(progress: RunProgress) -> AsyncIterator[Entry]:
+async def compact(progress: RunProgress) -> AsyncIterator[Event]:
     """Have the model sum up what it would be shown now. A failure fails the turn."""
     recorded = progress.replay.take_step("inference")
     if recorded:

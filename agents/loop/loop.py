@@ -17,12 +17,12 @@ from agents.loop.replay import CallOutcome
 from agents.loop.run import PendingCall, Resume, Run
 from agents.record.schemas.content import CompletionMessage, ToolCall, ToolResponse, TurnMessage
 from agents.record.schemas.events import (
-    Delta,
     Entry,
     ErrorInfo,
     Event,
     FinalStatus,
     Origin,
+    Output,
     StepEnded,
     StepStarted,
     ToolDetail,
@@ -60,18 +60,24 @@ class Loop:
         """Return the events that end the response from outside (cancelled, interrupted, failed)."""
         return self.progress.close(status, reason=reason, error=error)
 
-    def events(self) -> AsyncIterator[Entry]:
-        """Return all entries after those of `open`, to the end of the response; of a run that is taken over, those
-        that are not stored yet. Raises InDoubt, Diverged for such a run only."""
-        return self._unstored() if self.run.stored_events else self._entries()
-
-    async def _unstored(self) -> AsyncIterator[Entry]:
-        upto = self.progress.stored.upto
-        async for entry in self._entries():
-            if isinstance(entry, Delta) or entry.seq > upto:
+    async def events(self) -> AsyncIterator[Entry]:
+        """Yield what `outputs` does, one by one."""
+        async for output in self.outputs():
+            for entry in output if isinstance(output, list) else (output,):
                 yield entry
 
-    async def _entries(self) -> AsyncIterator[Entry]:
+    def outputs(self) -> AsyncIterator[Output]:
+        """Return all entries after those of `open`, to the end of the response; of a run that is taken over, those
+        that are not stored yet. Raises InDoubt, Diverged for such a run only."""
+        return self._unstored() if self.run.stored_events else self._outputs()
+
+    async def _unstored(self) -> AsyncIterator[Output]:
+        upto = self.progress.stored.upto
+        async for output in self._outputs():
+            if isinstance(output, list) or output.seq > upto:
+                yield output
+
+    async def _outputs(self) -> AsyncIterator[Output]:
         progress = self.progress
         progress.enter_turn()
         async for entry in self._prepare():
@@ -79,8 +85,8 @@ class Loop:
         async for entry in self._hear():
             yield entry
         while not progress.blocked and progress.error is None:
-            async for entry in self._infer():
-                yield entry
+            async for output in self._infer():
+                yield output
             next_round = progress.round + 1
             async for entry in self._act(next_round):
                 yield entry
@@ -93,7 +99,7 @@ class Loop:
         async for entry in self._finish():
             yield entry
 
-    async def _hear(self, next_round: int | None = None) -> AsyncIterator[Entry]:
+    async def _hear(self, next_round: int | None = None) -> AsyncIterator[Event]:
         """Take what the client has sent meanwhile; after an answer it is answered in ``next_round``. A turn that ends
         for another reason than that its model is done takes nothing more."""
         progress = self.progress
@@ -109,7 +115,7 @@ class Loop:
         async for entry in heard:
             yield entry
 
-    async def _take_input(self, next_round: int | None) -> AsyncIterator[Entry]:
+    async def _take_input(self, next_round: int | None) -> AsyncIterator[Event]:
         progress = self.progress
         heard, message = len(progress.heard), progress.message
         async for entry in client_input.take(progress):
@@ -124,7 +130,7 @@ class Loop:
         if next_round is not None:
             progress.round = next_round
 
-    async def _be_steered(self) -> AsyncIterator[Entry]:
+    async def _be_steered(self) -> AsyncIterator[Event]:
         """Begin the next response with what the client has sent meanwhile, as often as there is something. What was
         said before is shown once its shields have passed it."""
         progress = self.progress
@@ -148,7 +154,7 @@ class Loop:
     def _sums_up_only(self) -> bool:
         return self.run.compaction is not None and self.run.compaction.is_only
 
-    async def _infer(self) -> AsyncIterator[Entry]:
+    async def _infer(self) -> AsyncIterator[Output]:
         """Run an inference, after a summary where one is due; a request may ask for that alone."""
         progress = self.progress
         sums_up = self._sums_up_only or compaction.is_due(progress)
@@ -156,10 +162,10 @@ class Loop:
             async for entry in compaction.compact(progress):
                 yield entry
         if not self._sums_up_only and progress.error is None and await steps.may_infer(progress):
-            async for entry in steps.infer(progress):
-                yield entry
+            async for output in steps.infer(progress):
+                yield output
 
-    async def _act(self, next_round: int) -> AsyncIterator[Entry]:
+    async def _act(self, next_round: int) -> AsyncIterator[Event]:
         """Run the calls of an inference. ``progress.round`` becomes ``next_round`` if another inference is to
         follow."""
         progress, calls = self.progress, self._calls()
@@ -195,7 +201,7 @@ class Loop:
         detail = ToolDetail(tool_calls=[], tool_responses=responses, origin=origin, answered_by=by)
         return [started, self.progress.step_ended(started, detail)]
 
-    async def _replay_unseen_answers(self, next_round: int) -> AsyncIterator[Entry]:
+    async def _replay_unseen_answers(self, next_round: int) -> AsyncIterator[Event]:
         """In a fork, repeat the answers to calls that the server never saw, with which the client continued the
         source after its end. The round stays the same if there are none."""
         progress = self.progress
@@ -212,7 +218,7 @@ class Loop:
         async for entry in self._next_response([]):
             yield entry
 
-    async def _prepare(self) -> AsyncIterator[Entry]:
+    async def _prepare(self) -> AsyncIterator[Event]:
         progress, run = self.progress, self.run
         if run.input_shields:
             async for entry in steps.check_shields(progress, run.input_shields, "user-input"):
@@ -228,7 +234,7 @@ class Loop:
         async for entry in self._run_approved():
             yield entry
 
-    async def _run_approved(self) -> AsyncIterator[Entry]:
+    async def _run_approved(self) -> AsyncIterator[Event]:
         """Run the server's calls that the client has approved: on a resume those that it waited for, else those of a
         history that the client keeps."""
         resume, progress = self.run.resume, self.progress
@@ -255,7 +261,7 @@ class Loop:
             return []
         return message.tool_calls
 
-    async def _run_calls(self, calls: list[ToolCall]) -> AsyncIterator[Entry]:
+    async def _run_calls(self, calls: list[ToolCall]) -> AsyncIterator[Event]:
         """Run the server's calls first; then, if there are calls for the client, wait for it."""
         progress = self.progress
         client_calls = [call for call in calls if tool_steps.waits_for_client(progress, call)]
@@ -267,7 +273,7 @@ class Loop:
             async for entry in self._await_client(client_calls):
                 yield entry
 
-    async def _run_server_calls(self, calls: list[ToolCall]) -> AsyncIterator[Entry]:
+    async def _run_server_calls(self, calls: list[ToolCall]) -> AsyncIterator[Event]:
         """Run calls. After one that hands the turn over the other agent goes on; of several the last one counts."""
         progress, before = self.progress, self._handed_over
         async for entry in tool_steps.run_tools(progress, calls):
@@ -291,7 +297,7 @@ class Loop:
         except AgentsError as error:
             self.progress.error = steps.error_info(error)
 
-    async def _await_client(self, calls: list[ToolCall]) -> AsyncIterator[Entry]:
+    async def _await_client(self, calls: list[ToolCall]) -> AsyncIterator[Event]:
         """Check the output with shields, as at any end of a response; then begin the client's calls and end."""
         progress, message = self.progress, self.progress.message
         async for entry in self._shield_output():
@@ -316,7 +322,7 @@ class Loop:
 
     # -------------------------------------------------------------------------------------- forks
 
-    async def _replay_answers(self, calls: list[ToolCall], started: list[StepStarted]) -> AsyncIterator[Entry]:
+    async def _replay_answers(self, calls: list[ToolCall], started: list[StepStarted]) -> AsyncIterator[Event]:
         """In a fork, answer the client's calls from the record, and continue if all of them are answered."""
         progress = self.progress
         answered: list[tuple[PendingCall, CallOutcome]] = []
@@ -337,7 +343,7 @@ class Loop:
         next_response = self.progress.replay.peek_response()
         return next_response.messages if next_response else ()
 
-    async def _next_response(self, pending: list[PendingCall]) -> AsyncIterator[Entry]:
+    async def _next_response(self, pending: list[PendingCall]) -> AsyncIterator[Event]:
         """Begin the next response of the source, which the client's answers started, within this one."""
         progress, recorded = self.progress, self.progress.replay.take_response()
         resume = Resume(
@@ -356,12 +362,12 @@ class Loop:
         async for entry in self._prepare():
             yield entry
 
-    async def _shield_output(self) -> AsyncIterator[Entry]:
+    async def _shield_output(self) -> AsyncIterator[Event]:
         if self.run.output_shields and not self.progress.blocked and self.progress.error is None:
             async for entry in steps.check_shields(self.progress, self.run.output_shields, "assistant-output"):
                 yield entry
 
-    async def _finish(self) -> AsyncIterator[Entry]:
+    async def _finish(self) -> AsyncIterator[Event]:
         async for entry in self._shield_output():
             yield entry
         for event in self._last_events():

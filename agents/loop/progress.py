@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from agents.base import ids, log_context, tracing
 from agents.loop import unrecorded
@@ -139,8 +140,7 @@ class RunProgress(RunMessages):
             self._go_to(event)
             return event
         seq, at = self._stamp()
-        resume = self.run.resume
-        if resume:
+        if resume := self.run.resume:
             return TurnResumed(
                 seq=seq,
                 at=at,
@@ -181,8 +181,7 @@ class RunProgress(RunMessages):
         out: list[Event] = [
             self.step_ended(draft.started, draft.detail(), status=step_status, error=error) for draft in drafts
         ]
-        for draft in drafts:
-            detail = draft.detail()
+        for detail in [draft.detail() for draft in drafts]:
             if isinstance(detail, InferenceDetail):
                 self.message = detail.model_response
         return [*out, self.ending(status, reason=reason, error=error)]
@@ -363,6 +362,13 @@ class RunProgress(RunMessages):
     def delta(self, step: int, channel: DeltaChannel, offset: int, text: str, index: int = 0) -> Delta:
         self._ordinal += 1
         return Delta(step, channel, offset, text, self._seq - 1, self._ordinal, index)
+
+    def text_deltas(self, step: int, offset: int, texts: Sequence[str]) -> list[Delta]:
+        """Return the deltas of texts that follow each other from ``offset`` on."""
+        after, first = self._seq - 1, self._ordinal + 1
+        self._ordinal += len(texts)
+        placed = enumerate(zip(accumulate(map(len, texts), initial=offset), texts, strict=False), start=first)
+        return [Delta(step, "text", start, text, after, ordinal) for ordinal, (start, text) in placed]
 
     # -------------------------------------------------------------------------------------- tools
 

@@ -18,10 +18,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 
+from agents.base import loop_calls
 from agents.base.store import failures
 from agents.base.store.writer import writer
 from agents.record.bus import TurnLog
-from agents.record.schemas.events import Cursor, Delta, Entry, ErrorInfo, Event, position
+from agents.record.schemas.events import Cursor, Delta, Entry, ErrorInfo, Event, Output, position
 from agents.record.store import closing, recorder
 from agents.record.store.recorder import Superseded, TurnRef
 
@@ -81,7 +82,7 @@ class DeltaWriter:
         deltas = [(recording.turn_ref, batch.deltas) for recording, batch in batches]
         future = writer.submit(partial(recorder.record_deltas, deltas))
         done = partial(self._done, batches, tried)
-        future.add_done_callback(lambda kept: self._loop.call_soon_threadsafe(done, kept))
+        future.add_done_callback(partial(loop_calls.call_soon, self._loop, done))
 
     def _done(self, batches: Sequence[tuple[Recording, _Batch]], tried: int, written: Future[frozenset[int]]) -> None:
         error = written.exception()
@@ -116,22 +117,27 @@ class Recording:
         self._flush: asyncio.Handle | None = None
         self.failed = False
 
-    def add(self, entry: Entry) -> None:
-        self._unstored += 1
-        if isinstance(entry, Delta):
-            if not self._deltas:
-                self._delta_writer.add(self)
-            self._deltas.append(entry)
-            if self._unpublished:
-                self._unpublished.append(entry)
-            else:
-                self.log.append((entry,))
+    def add(self, output: Output) -> None:
+        """Add an event, or deltas that came together."""
+        if isinstance(output, list):
+            self._add_deltas(output)
             return
-        self._unpublished.append(entry)
-        self._events.append(entry)
+        self._unstored += 1
+        self._unpublished.append(output)
+        self._events.append(output)
         if self._flush is None:
             # events of one iteration of the event loop (a step's end, the turn's end) share a commit
             self._flush = self._loop.call_soon(self._write)
+
+    def _add_deltas(self, deltas: list[Delta]) -> None:
+        self._unstored += len(deltas)
+        if not self._deltas:
+            self._delta_writer.add(self)
+        self._deltas += deltas
+        if self._unpublished:
+            self._unpublished += deltas
+        else:
+            self.log.append_deltas(deltas)
 
     @property
     def must_wait(self) -> bool:
@@ -181,7 +187,7 @@ class Recording:
     def _submit(self, batch: _Batch, tried: int) -> None:
         future = writer.submit(partial(recorder.record, self.turn_ref, batch.events, batch.deltas))
         committed = partial(self._committed, batch, tried)
-        future.add_done_callback(lambda done: self._loop.call_soon_threadsafe(committed, done))
+        future.add_done_callback(partial(loop_calls.call_soon, self._loop, committed))
 
     def _committed(self, batch: _Batch, tried: int, done: Future[None]) -> None:
         error = done.exception()
@@ -215,7 +221,7 @@ class Recording:
         ending = closing.TurnEnding("failed", "storage_error", error_info)
         turn, epoch = self.turn_ref.turn, self.turn_ref.epoch
         closed = writer.submit(partial(closing.close_turn, turn, ending, statuses=closing.RUNNING, epoch=epoch))
-        closed.add_done_callback(lambda _: self._loop.call_soon_threadsafe(self.log.finish))
+        closed.add_done_callback(lambda _: loop_calls.call_soon(self._loop, self.log.finish))
 
     def _publish(self, seq: int) -> None:
         """Publish the events that waited for this commit, and the deltas after them."""

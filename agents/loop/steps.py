@@ -6,15 +6,16 @@ with an error, never an exception.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 
 import msgspec
+from msgspec.structs import replace
 
 from agents.base import metrics
 from agents.base.errors import AgentsError, ProviderError
 from agents.loop import check_shields as checking
-from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
+from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text, batches
 from agents.loop.open_step import OpenStep
 from agents.loop.progress import RunProgress
 from agents.loop.protocols.shields import ShieldProtocol, Touchpoint
@@ -24,10 +25,11 @@ from agents.record.schemas.content import CompletionMessage, StopReason, ToolCal
 from agents.record.schemas.events import (
     Delta,
     DeltaChannel,
-    Entry,
     ErrorInfo,
+    Event,
     InferenceDetail,
     MemoryDetail,
+    Output,
     ShieldDetail,
     StepEnded,
     StepStarted,
@@ -60,7 +62,7 @@ def error_info(error: AgentsError) -> ErrorInfo:
 
 async def check_shields(
     progress: RunProgress, shields: Sequence[ShieldProtocol], touchpoint: Touchpoint
-) -> AsyncIterator[Entry]:
+) -> AsyncIterator[Event]:
     """Run all shields of a touchpoint concurrently, as one step. A violation of level ``error`` blocks the
     turn, and its message becomes the answer; a shield that fails, fails the turn."""
     recorded = progress.replay.take_step("shield_call", touchpoint)
@@ -103,7 +105,7 @@ async def prepare_documents(progress: RunProgress) -> None:
         progress.error = error_info(error)
 
 
-async def retrieve(progress: RunProgress) -> AsyncIterator[Entry]:
+async def retrieve(progress: RunProgress) -> AsyncIterator[Event]:
     """Retrieve context for the turn's question, for the model."""
     memory = progress.run.retriever
     assert memory is not None  # the loop asks only where there is one
@@ -136,19 +138,43 @@ async def retrieve(progress: RunProgress) -> AsyncIterator[Entry]:
 
 
 class _ReceivedAnswer:
-    """Collects the chunks of an inference as they arrive."""
+    """Collects the chunks of an inference as they arrive; ``end`` is the last one."""
 
     def __init__(self, progress: RunProgress, started: StepStarted, draft: OpenStep) -> None:
         self._progress, self._step, self._draft = progress, started.step, draft
         self._calls: dict[int, tuple[str, str, ChunkedText]] = {}
         self._reasoning_after_text = False
+        self.end: Finish | None = None
 
-    def take(self, chunk: Text | Reasoning | CallPart) -> Entry:
+    def take_all(self, chunks: Sequence[Chunk]) -> list[Delta]:
+        """Return the deltas of chunks that came together, up to the end of the answer."""
+        deltas: list[Delta] = []
+        texts: list[str] = []
+        for chunk in chunks:
+            if type(chunk) is Text and not chunk.logprobs:
+                texts.append(chunk.text)  # nearly all are: their deltas are made together
+                continue
+            if texts:
+                deltas += self._text_deltas(texts)
+                texts = []
+            if isinstance(chunk, Finish):
+                self.end = chunk
+                break
+            deltas.append(self._take(chunk))
+        return deltas + self._text_deltas(texts) if texts else deltas
+
+    def _text_deltas(self, texts: Sequence[str]) -> list[Delta]:
+        received = self._draft.text
+        deltas = self._progress.text_deltas(self._step, received.size, texts)
+        received.extend(texts)
+        return deltas
+
+    def _take(self, chunk: Text | Reasoning | CallPart) -> Delta:
         match chunk:
             case Text(text, logprobs):
                 self._draft.logprobs.extend(logprobs)
                 delta = self._delta("text", self._draft.text, text)
-                return replace(delta, logprobs=logprobs) if logprobs else delta
+                return replace(delta, logprobs=logprobs)
             case Reasoning(text):
                 self._reasoning_after_text = self._reasoning_after_text or (
                     not self._draft.reasoning.size and bool(self._draft.text.size)
@@ -223,7 +249,7 @@ def begin_inference(progress: RunProgress) -> StepStarted:
     return progress.started_inference
 
 
-async def infer(progress: RunProgress) -> AsyncIterator[Entry]:
+async def infer(progress: RunProgress) -> AsyncIterator[Output]:
     """Run one inference and set its message as ``progress.message``."""
     run, started = progress.run, progress.started_inference
     if started is None:
@@ -244,18 +270,15 @@ async def infer(progress: RunProgress) -> AsyncIterator[Entry]:
         yield started
     draft = progress.draft(started.step)
     draft.model = run.inference_model
-    answer, end, first_at, error = _ReceivedAnswer(progress, started, draft), None, None, None
+    answer, first_at, error = _ReceivedAnswer(progress, started, draft), None, None
     progress.enter_step(started.step)
     measured, outcome = metrics.Inference(run.inference.name), "cancelled"
     try:
-        async for chunk in _truncated_stream(progress) if run.truncates else run.inference.stream(_request(progress)):
-            if isinstance(chunk, Finish):
-                end = chunk
-                break
+        async for deltas in _answer_deltas(progress, answer):
             if first_at is None:
                 first_at = progress.now
                 measured.first_token()
-            yield answer.take(chunk)
+            yield deltas
         outcome = "completed"
     except AgentsError as failure:
         error = progress.error = error_info(failure)
@@ -263,6 +286,7 @@ async def infer(progress: RunProgress) -> AsyncIterator[Entry]:
     finally:
         measured.end(outcome)
         progress.leave_step()
+    end = answer.end
     detail = answer.detail(end.reason if end else None)
     progress.message = detail.model_response
     progress.iterations += 1
@@ -292,15 +316,28 @@ def end_cut(progress: RunProgress, started: StepStarted) -> StepEnded | None:
     )
 
 
-async def _truncated_stream(progress: RunProgress) -> AsyncIterator[Chunk]:
+async def _answer_deltas(progress: RunProgress, answer: _ReceivedAnswer) -> AsyncIterator[list[Delta]]:
+    """Yield the deltas of the model's answer, as many at a time as came together. Raises ProviderError."""
+    run = progress.run
+    answered = _truncated_stream(progress) if run.truncates else batches(run.inference, _request(progress))
+    async with aclosing(answered) as received:
+        async for chunks in received:
+            if deltas := answer.take_all(chunks):
+                yield deltas
+            if answer.end is not None:
+                return
+
+
+async def _truncated_stream(progress: RunProgress) -> AsyncGenerator[Sequence[Chunk], None]:
     """Yield the chunks of the model's answer. If the history is too long for the model, the request is repeated
     without its older half. Raises ProviderError."""
     while True:
         began = False
         try:
-            async for chunk in progress.run.inference.stream(_request(progress)):
-                began = True
-                yield chunk
+            async with aclosing(batches(progress.run.inference, _request(progress))) as received:
+                async for chunks in received:
+                    began = True
+                    yield chunks
             return
         except ProviderError as error:
             if began or error.code != "context_length_exceeded" or not progress.drop_older_history():

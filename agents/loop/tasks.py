@@ -256,8 +256,8 @@ class Runner:
     async def _work(self, loop: Loop, recording: Recording) -> None:
         try:
             async with asyncio.timeout(RUN_S):
-                async for entry in loop.events():
-                    recording.add(entry)
+                async for output in loop.outputs():
+                    recording.add(output)
                     if recording.must_wait:
                         await recording.flush()
         except TimeoutError:

@@ -24,15 +24,15 @@ from agents.loop.steps import error_info
 from agents.record.schemas.content import ToolCall, ToolResponse
 from agents.record.schemas.events import (
     TOOLS_LEFT_OUT,
-    Entry,
     ErrorInfo,
+    Event,
     FinalStatus,
     Origin,
     OtherDetail,
 )
 
 
-async def gather_tools(progress: RunProgress) -> AsyncIterator[Entry]:
+async def gather_tools(progress: RunProgress) -> AsyncIterator[Event]:
     """Say once which tools of the request are left out, and list those of its sources."""
     if progress.run.left_out and progress.run.resume is None:
         for entry in _note_left_out(progress):
@@ -42,13 +42,13 @@ async def gather_tools(progress: RunProgress) -> AsyncIterator[Entry]:
             yield entry
 
 
-def _note_left_out(progress: RunProgress) -> Iterator[Entry]:
+def _note_left_out(progress: RunProgress) -> Iterator[Event]:
     started = progress.step_started("other", "tools left out")
     yield started
     yield progress.step_ended(started, OtherDetail(kind=TOOLS_LEFT_OUT, data={"tools": list(progress.run.left_out)}))
 
 
-async def _list_tools(progress: RunProgress) -> AsyncIterator[Entry]:
+async def _list_tools(progress: RunProgress) -> AsyncIterator[Event]:
     """List the tools of all sources concurrently, with a step for each. A source that fails, fails the turn: a
     model must not answer without the requested tools."""
     sources = progress.run.tool_sources
@@ -80,7 +80,7 @@ def _add_listed_tools(
     return list(offered.descriptions), None
 
 
-async def run_approved(progress: RunProgress) -> AsyncIterator[Entry]:
+async def run_approved(progress: RunProgress) -> AsyncIterator[Event]:
     """Make the calls that the client has approved, as far as they are of tools of MCP servers."""
     approved = progress.run.approved_calls
     calls = [_if_hosted(progress, one) for one in approved]
@@ -100,7 +100,7 @@ def _if_hosted(progress: RunProgress, approved: ApprovedCall) -> ToolCall:
 
 async def run_tools(
     progress: RunProgress, calls: Sequence[ToolCall], approval_steps: Mapping[str, int] | None = None
-) -> AsyncIterator[Entry]:
+) -> AsyncIterator[Event]:
     """Run a model's calls of the server's tools concurrently and record them in the order of the calls.
     ``approval_steps`` are the steps in which the client approved them, by call id."""
     approval_steps = approval_steps or {}

@@ -5,8 +5,7 @@ queues: a slow reader costs nothing and misses nothing, because the log keeps wh
 and a reader further behind reads the store. Subscribers are notified that records changed; the
 changes themselves they read from the store.
 
-Everything here belongs to one event loop, apart from `Hub.notify`, which any thread may call. Knows
-no database.
+Everything here belongs to one event loop. Knows no database.
 """
 
 from __future__ import annotations
@@ -27,11 +26,15 @@ TICK_S = 5.0
 """How often all waiting readers are woken, to send a keep-alive."""
 
 
+Take = Callable[[Sequence[Delta]], bool]
+"""Takes deltas for a reader that waits; false where the reader is to be woken for them."""
+
+
 class Waiters:
     """Readers that have read everything and wait for more."""
 
     def __init__(self) -> None:
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._waiting: dict[asyncio.Future[None], Take | None] = {}
 
     def wake(self) -> None:
         for future in self._waiting:
@@ -39,14 +42,20 @@ class Waiters:
                 future.set_result(None)
         self._waiting.clear()
 
-    async def wait(self) -> None:
-        """Wait until something is added, or a keep-alive is due."""
+    def _offer(self, deltas: Sequence[Delta]) -> None:
+        """Wake those that do not take these deltas as they wait."""
+        for future, take in self._waiting.items():
+            if not future.done() and not (take is not None and take(deltas)):
+                future.set_result(None)
+
+    async def wait(self, take: Take | None = None) -> None:
+        """Wait until something is added that ``take`` has not taken, or a keep-alive is due."""
         future = asyncio.get_running_loop().create_future()
-        self._waiting.add(future)
+        self._waiting[future] = take
         try:
             await future
         finally:
-            self._waiting.discard(future)
+            self._waiting.pop(future, None)
 
 
 class TurnLog(Waiters):
@@ -68,9 +77,15 @@ class TurnLog(Waiters):
         """The cursor of a reader that has seen all entries."""
         return position(self._entries[-1]) if self._entries else self._floor
 
+    def append_deltas(self, deltas: Sequence[Delta]) -> None:
+        """Add deltas in order."""
+        self._entries += deltas
+        self._offer(deltas)
+        self._report()
+
     def append(self, entries: Sequence[Entry]) -> None:
         """Add entries in order; the events among them have been committed."""
-        self._entries.extend(entries)
+        self._entries += entries
         self._event_bytes += sum(size_of(entry) for entry in entries if not isinstance(entry, Delta))
         if self._ends_with(entries[-1]):
             self.done = True
@@ -81,6 +96,9 @@ class TurnLog(Waiters):
 
     def _tell(self) -> None:
         self.wake()
+        self._report()
+
+    def _report(self) -> None:
         if self._on_entries is not None:
             self._on_entries(self.turn)
 
@@ -101,8 +119,14 @@ class TurnLog(Waiters):
         read the store."""
         if after < self._floor:
             return None
+        entries = self._entries
+        # nearly all readers have seen all, or lack the newest only
+        if not entries or after >= position(entries[-1]):
+            return ()
+        if len(entries) > 1 and after >= position(entries[-2]):
+            return entries[-1:]
         start = self._index_after(after)
-        return self._entries[start : start + limit]
+        return entries[start : start + limit]
 
     def _index_after(self, after: Cursor) -> int:
         return bisect_right(self._entries, after, key=position)
@@ -184,11 +208,11 @@ class Hub:
         return lambda: self._subscribers.discard(callback)
 
     def notify(self, seq: int, records: Sequence[tuple[int, int]], told: int | None = None) -> None:
-        """Tell the subscribers that records changed (from any thread): ``seq`` is the change feed's number after it.
-        With this call they have been told of all changes up to number ``told`` (None: ``seq``); between the two may
+        """Tell the subscribers, soon and on the loop, that records changed: ``seq`` is the change feed's number after
+        it. With this call they have been told of all changes up to number ``told`` (None: ``seq``); between the two may
         be changes of other processes that they have not been told of yet."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._notify, seq, records, seq if told is None else told)
+            self._loop.call_soon(self._notify, seq, records, seq if told is None else told)
 
     def _notify(self, seq: int, records: Sequence[tuple[int, int]], told: int) -> None:
         for callback in list(self._subscribers):

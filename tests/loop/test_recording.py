@@ -25,7 +25,7 @@ def test_deltas_that_an_event_takes_along_are_not_handed_over(run_async: Callabl
         recording = Recording(made.leg, TurnLog(made.turn, START), DeltaWriter(), stop=lambda: pytest.fail("it stops"))
         handed: list[object] = []
         for entry in made.entries[1:]:
-            recording.add(entry)
+            recording.add([entry] if isinstance(entry, Delta) else entry)
             handed += [] if isinstance(entry, Delta) else [recording.take_deltas()]
         await recording.flush()
         return handed

@@ -131,6 +131,7 @@ class Schedule:
         self._steps = STEP
         self._background: set[asyncio.Task[None]] = set()
         self._unstored: list[Delta] = []
+        self.taken = 0
 
     async def play(self) -> None:
         """Play it. Raises AssertionError where a reader did not get what it should have."""
@@ -184,7 +185,7 @@ class Schedule:
         count, lost_at = self.choose.randint(0, 30), self.choose.choice((-1, -1, 0, 5, 20))
         for ordinal in range(1, count + 1):
             delta = Delta(step, "text", ordinal - 1, "x", after=self._seq - 1, ordinal=ordinal)
-            log.append([delta])
+            log.append_deltas([delta])
             self._unstored.append(delta)
             await asyncio.sleep(self.choose.choice((0.0, 0.001, 0.01, 0.2)))
             if self.choose.random() < 0.2:
@@ -223,7 +224,7 @@ class Schedule:
         """What a process still says that has lost its turn, and does not know it yet."""
         await asyncio.sleep(self.choose.choice((0.0, 0.1, 1.0)))
         for number in range(ordinal + 1, ordinal + 5):
-            log.append([Delta(step, "text", number - 1, "x", after=after, ordinal=number)])
+            log.append_deltas([Delta(step, "text", number - 1, "x", after=after, ordinal=number)])
             await asyncio.sleep(0.02)
         log.finish()
 
@@ -287,8 +288,15 @@ class Schedule:
 
     async def _read(self, after: Cursor) -> list[Entry]:
         entries: list[Entry] = []
-        limit = self.choose.choice((1, 256))
-        async with aclosing(Followers(self.mirrors).follow(TURN, after, limit=limit)) as batches:
+        limit, willing = self.choose.choice((1, 256)), self.choose.choice((0.0, 0.5, 1.0))
+
+        def take(deltas: Sequence[Delta]) -> bool:
+            takes = self.choose.random() < willing
+            entries.extend(deltas if takes else ())
+            self.taken += takes
+            return takes
+
+        async with aclosing(Followers(self.mirrors).follow(TURN, after, limit=limit, take=take)) as batches:
             async for batch in batches:
                 entries += batch
         return entries
@@ -309,13 +317,16 @@ def _check(seed: int, count: int) -> None:
     choose = random.Random(seed)
 
     async def play() -> None:
+        taken = 0
         for number in range(count):
-            own = random.Random(choose.random())
+            schedule = Schedule(random.Random(choose.random()))
             try:
-                await Schedule(own).play()
+                await schedule.play()
             except AssertionError as error:
                 error.add_note(f"schedule {number} of seed {seed}")
                 raise
+            taken += schedule.taken
+        assert taken, "no reader has taken anything while it waited"
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         runner.run(play())

@@ -67,7 +67,7 @@ class Owner:
     def go_on(self, count: int) -> None:
         """Let the next entries happen."""
         for entry in self.entries[self._done : self._done + count]:
-            self._recording.add(entry)
+            self._recording.add([entry] if isinstance(entry, Delta) else entry)
         self._done = min(self._done + count, len(self.entries))
 
     @property

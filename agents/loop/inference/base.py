@@ -8,8 +8,11 @@ it has received. An endpoint retries only before its first chunk.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
+
+import msgspec
 
 from agents.loop.protocols.tools import Grammar
 from agents.record.schemas.content import ResponseFormat, SamplingParams, ToolDef, Usage
@@ -33,8 +36,7 @@ class InferenceRequest:
     grammar: Grammar | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(msgspec.Struct, frozen=True, gc=False):
     """Words of the model. ``logprobs`` are the probabilities of their tokens, as OpenAI's Responses API has them: each
     has ``token``, ``logprob``, ``bytes`` and ``top_logprobs``, the most likely tokens in its place."""
 
@@ -42,8 +44,7 @@ class Text:
     logprobs: Sequence[dict[str, Any]] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Reasoning:
+class Reasoning(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
@@ -98,6 +99,26 @@ class InferenceEndpoint(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class BatchedEndpoint(Protocol):
+    """An endpoint that also tells which chunks came together, at one read of its socket."""
+
+    def batches(self, request: InferenceRequest) -> AsyncGenerator[Sequence[Chunk], None]:
+        """Run one inference as `InferenceEndpoint.stream` does, and yield chunks as they come, never none."""
+        ...
+
+
+async def batches(endpoint: InferenceEndpoint, request: InferenceRequest) -> AsyncGenerator[Sequence[Chunk], None]:
+    """Run one inference at any endpoint, and yield those chunks together that came together. Raises ProviderError."""
+    if isinstance(endpoint, BatchedEndpoint):
+        async with aclosing(endpoint.batches(request)) as batched:
+            async for chunks in batched:
+                yield chunks
+        return
+    async for chunk in endpoint.stream(request):
+        yield (chunk,)
 
 
 @runtime_checkable

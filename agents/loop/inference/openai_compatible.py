@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 import msgspec
@@ -61,6 +62,20 @@ class EndpointConfig:
     messages: str = ""
 
 
+def _together(chunks: Iterator[Chunk]) -> Iterator[Sequence[Chunk]]:
+    """Yield chunks as one batch, if there are any; of those that end with an error the ones before it first."""
+    received: list[Chunk] = []
+    try:
+        for chunk in chunks:
+            received.append(chunk)
+    except ProviderError:
+        if received:
+            yield received
+        raise
+    if received:
+        yield received
+
+
 class OpenAICompatible:
     """A configured endpoint under its ``name``. Raises ValueError for a URL or key that could never work. ``sleep``
     waits between tries, in seconds."""
@@ -92,9 +107,16 @@ class OpenAICompatible:
         return f"OpenAICompatible({self.name!r}, {self._transport.base_url!r})"
 
     async def stream(self, request: InferenceRequest) -> AsyncIterator[Chunk]:
-        """Run one inference. Raises ProviderError, and InvalidRequest before anything is sent for a request
-        that chat completions cannot express. Closing the iterator early closes the connection, which stops
-        the endpoint."""
+        """Run one inference, as `batches` does."""
+        async with aclosing(self.batches(request)) as batches:
+            async for chunks in batches:
+                for chunk in chunks:
+                    yield chunk
+
+    async def batches(self, request: InferenceRequest) -> AsyncGenerator[Sequence[Chunk], None]:
+        """Run one inference, and yield the chunks of each read of the socket. Raises ProviderError, and InvalidRequest
+        before anything is sent for a request that chat completions cannot express. Closing the iterator early closes
+        the connection, which stops the endpoint."""
         body = chat_request.encode(request, self._max_tokens_field, self._grammar_field)
         tries = self._tries()
         # this retry loop is repeated in the methods below: a shared generator would cost time per token
@@ -103,16 +125,16 @@ class OpenAICompatible:
             incoming = await self._open("/chat/completions", body, request.model, tries)
             try:
                 if incoming.content_type == "application/json":
-                    for chunk in answer.document(await self._read_document(incoming)):
-                        yield chunk
+                    for chunks in _together(answer.document(await self._read_document(incoming))):
+                        yield chunks
                     return
                 while data := await incoming.read(started=answer.started, finished=answer.finished):
-                    for chunk in answer.feed(data):
-                        yield chunk
+                    for chunks in _together(answer.feed(data)):
+                        yield chunks
                     if answer.done:
                         break
-                for chunk in answer.end():
-                    yield chunk
+                for chunks in _together(answer.end()):
+                    yield chunks
                 await incoming.settle()
                 return
             except ProviderError as error:

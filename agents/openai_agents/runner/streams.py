@@ -49,7 +49,7 @@ def now(session: int) -> Position:
 def frames(actor: Actor, row: StoredSession, position: Position, *, status: str | None = None) -> AsyncIterator[bytes]:
     """Yield the frames of a session from a position on, with keep-alive comments, until the session is deleted. With a
     ``status`` they begin with the session's creation, and end with its first turn."""
-    return sse.with_keep_alive(_frames(actor, row, position, status), bytes)
+    return sse.with_keep_alive(_frames(actor, row, position, status), sse.FrameSender(bytes))
 
 
 async def _frames(

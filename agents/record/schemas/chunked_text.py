@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 CHUNKS_PER_JOIN = 512
 """Chunks that are joined at a time."""
@@ -25,6 +25,15 @@ class ChunkedText:
         self.size += len(chunk)
         self._lengths.append(len(chunk))
         self._pending.append(chunk)
+        if len(self._pending) >= CHUNKS_PER_JOIN:
+            self._join()
+
+    def extend(self, chunks: Sequence[str]) -> None:
+        """Append chunks in order."""
+        lengths = array("I", map(len, chunks))
+        self.size += sum(lengths)
+        self._lengths += lengths
+        self._pending += chunks
         if len(self._pending) >= CHUNKS_PER_JOIN:
             self._join()
 

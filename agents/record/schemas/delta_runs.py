@@ -57,21 +57,44 @@ def runs_of(deltas: Iterable[Delta]) -> list[DeltaRun]:
     """Join deltas in order to runs; repeated ones (a batch sent twice) are dropped."""
     runs: list[DeltaRun] = []
     texts: list[str] = []
-    expected: tuple[object, ...] = ()
-    last = (-1, 0)
+    run: DeltaRun | None = None
+    after, ordinal, offset = -1, 0, 0
     for delta in deltas:
-        if (delta.after, delta.ordinal) <= last:
+        # nearly all are texts that go on, and compared here first
+        if (
+            run is not None
+            and delta.ordinal == ordinal + 1
+            and delta.after == after
+            and delta.offset == offset
+            and delta.channel == run.channel
+            and delta.step == run.step
+            and delta.index == run.index
+            and not (delta.logprobs or run.logprobs)
+        ):
+            length = len(delta.text)
+            run.lengths.append(length)
+            texts.append(delta.text)
+            ordinal += 1
+            offset += length
             continue
-        last = (delta.after, delta.ordinal)
-        position = (delta.after, delta.step, delta.channel, delta.index, delta.offset, delta.ordinal)
-        if not runs or position != expected or bool(delta.logprobs) != bool(runs[-1].logprobs):
+        if delta.after <= after and (delta.after < after or delta.ordinal <= ordinal):
+            continue
+        if (
+            run is None
+            or (delta.ordinal, delta.offset, delta.after) != (ordinal + 1, offset, after)
+            or (delta.step, delta.channel, delta.index) != (run.step, run.channel, run.index)
+            or bool(delta.logprobs) != bool(run.logprobs)
+        ):
             _close(runs, texts)
-            runs.append(DeltaRun(*position, [], None))
-        runs[-1].lengths.append(len(delta.text))
+            start = (delta.after, delta.step, delta.channel, delta.index, delta.offset, delta.ordinal)
+            run = DeltaRun(*start, [], None)
+            runs.append(run)
+        length = len(delta.text)
+        run.lengths.append(length)
         if delta.logprobs:
-            runs[-1].logprobs.append(delta.logprobs)
+            run.logprobs.append(delta.logprobs)
         texts.append(delta.text)
-        expected = (*position[:4], delta.offset + len(delta.text), delta.ordinal + 1)
+        after, ordinal, offset = delta.after, delta.ordinal, delta.offset + length
     _close(runs, texts)
     return runs
 

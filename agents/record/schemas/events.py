@@ -12,10 +12,10 @@ the first 40 deltas after it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, TypeAdapter
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from agents.base.schemas.wire import AgentKey, StepKey, Timestamp, WireOutput
 from agents.record.schemas.content import (
@@ -293,7 +293,7 @@ Event = Annotated[
     | TurnEnded,
     Field(discriminator="type"),
 ]
-EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+EVENT: TypeAdapter[Event] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
 """Reads and writes one event as JSON."""
 
 LAST_TYPES = frozenset({"turn.ended", "turn.awaiting_input"})
@@ -316,14 +316,12 @@ def begins_following(entry: Entry, first_seq: int) -> bool:
 DeltaChannel = Literal["text", "reasoning", "call"]
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(msgspec.Struct, frozen=True, gc=False):
     """A chunk of text that a step generates. ``channel`` is ``text``, ``reasoning``, or ``call``
     (the raw text of a tool call as it arrives); ``index`` tells parallel calls apart. ``logprobs`` are those of the
     tokens of a text, as in `InferenceDetail`.
 
-    A plain dataclass: there is one per token, and a Pydantic model would cost more than the
-    rest of its way."""
+    There is one per token: a Pydantic model would cost more than the rest of its way."""
 
     step: int
     channel: DeltaChannel
@@ -338,6 +336,9 @@ class Delta:
 Entry = Event | Delta
 """An entry of a turn's log."""
 
+Output = Event | list[Delta]
+"""What a run yields: an event, or the deltas that came together from its model."""
+
 Cursor = tuple[int, int]
 """A reader's position: the number of an event, and the ordinal of a delta after it (0: before the first)."""
 START: Cursor = (-1, 0)
@@ -347,13 +348,22 @@ LAST_ORDINAL = 1 << 48
 
 def size_of(value: Any) -> int:
     """Estimate the bytes of an entry, or a part of one, by the characters of its texts."""
-    if isinstance(value, str | bytes):
-        return len(value)
-    if isinstance(value, BaseModel):
-        return size_of(value.__dict__)
-    if isinstance(value, dict):
-        return sum(map(size_of, value.values()))
-    return sum(map(size_of, value)) if isinstance(value, list | tuple) else 8
+    size, parts = 0, [value]
+    for part in parts:  # it grows meanwhile
+        kind = type(part)
+        if kind is str or kind is bytes:
+            size += len(part)
+        elif part is None or kind is int:
+            size += 8
+        elif isinstance(part, BaseModel):
+            parts += part.__dict__.values()
+        elif isinstance(part, dict):
+            parts += part.values()
+        elif isinstance(part, list | tuple):
+            parts += part
+        else:
+            size += 8
+    return size
 
 
 def position(entry: Entry) -> Cursor:

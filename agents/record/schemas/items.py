@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from agents.record.schemas.compaction import compaction_item
 from agents.record.schemas.content import (
@@ -175,7 +175,7 @@ def _own_items(event: Event) -> list[bytes]:
             return []
 
 
-_MESSAGES = TypeAdapter(list[TurnMessage])
+_MESSAGES = TypeAdapter(list[TurnMessage], config=ConfigDict(defer_build=True))
 
 
 def messages_in(data: dict[str, Any]) -> list[TurnMessage]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from agents.record.schemas.content import CompletionMessage, TurnMessage, Usage
 from agents.record.schemas.events import (
@@ -29,7 +29,7 @@ from agents.record.schemas.events import (
     TurnTakenOver,
 )
 
-MESSAGES = TypeAdapter(list[TurnMessage])
+MESSAGES = TypeAdapter(list[TurnMessage], config=ConfigDict(defer_build=True))
 """Reads and writes the messages a turn was started with."""
 
 
@@ -134,24 +134,27 @@ def fold(key: int, session: int, events: Iterable[Event]) -> TurnSnapshot:
 
 def apply(turn: TurnSnapshot, event: Event) -> TurnSnapshot:
     """Return the turn after one more event."""
-    turn = replace(turn, next_seq=event.seq + 1)
+    next_seq = event.seq + 1
     match event:
         case TurnStarted():
             raise ValueError("a turn begins once")
         case TurnResumed():
-            return replace(turn, status="in_progress", completed_at=None)
+            return replace(turn, next_seq=next_seq, status="in_progress", completed_at=None)
         case TurnTakenOver() | StepInDoubt() | StepDecided() | StepRepeated():
-            return turn
+            return replace(turn, next_seq=next_seq)
         case StepStarted():
-            return replace(turn, steps=(*turn.steps, _begin(event)))
+            return replace(turn, next_seq=next_seq, steps=(*turn.steps, _begin(event)))
         case StepEnded():
             usage = turn.usage + event.usage if event.usage else turn.usage
-            return replace(turn, steps=tuple(_end(step, event) for step in turn.steps), usage=usage)
+            steps = tuple(_end(step, event) for step in turn.steps)
+            return replace(turn, next_seq=next_seq, steps=steps, usage=usage)
         case TurnAwaiting():
-            return replace(turn, status="awaiting_input", output_message=_json(event.output_message))
+            message = _json(event.output_message)
+            return replace(turn, next_seq=next_seq, status="awaiting_input", output_message=message)
         case TurnEnded():
             return replace(
                 turn,
+                next_seq=next_seq,
                 status=event.status,
                 output_message=_json(event.output_message),
                 completed_at=event.at,

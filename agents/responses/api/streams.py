@@ -13,6 +13,7 @@ from agents.base import sse
 from agents.base.api.negotiation import json_response
 from agents.base.api.views import stream
 from agents.base.errors import AgentsError, NotFound, type_of
+from agents.base.sse import FrameSender
 from agents.record.schemas.events import Entry, ErrorInfo, TurnEnded
 from agents.responses.runner.entries import Batches, entries_of
 from agents.responses.runner.requests import StartedResponse
@@ -23,23 +24,21 @@ FIRST_BYTE_DELAY_S = 0.1
 """How long the first byte of a stream is delayed for an endpoint's error that the model does not exist."""
 
 
-def _frames(
-    started: StartedResponse, after: int, batches: Batches, first: Sequence[Sequence[Entry]]
-) -> AsyncIterator[bytes]:
-    encoder = ResponseStream(started.head, after=after)
-    first_frames = b"".join(encoder.feed(batch) for batch in first)
-    return sse.with_keep_alive(batches, encoder.feed, first=first_frames)
+def _sender(started: StartedResponse, after: int = -1) -> FrameSender[Sequence[Entry]]:
+    return FrameSender(ResponseStream(started.head, after=after).feed)
 
 
 def frames(started: StartedResponse, after: int = -1) -> AsyncIterator[bytes]:
     """Yield the frames of a response after the one numbered ``after``, to its end."""
-    return _frames(started, after, entries_of(started), ())
+    sender = _sender(started, after)
+    return sse.with_keep_alive(entries_of(started, take=sender.send), sender)
 
 
 async def stream_answer(started: StartedResponse) -> HttpResponseBase:
     """Answer with the stream of a response that was just started. Raises NotFound before the first byte if its
     endpoint reports at once that the model does not exist."""
-    batches = entries_of(started)
+    sender = _sender(started)
+    batches = entries_of(started, take=sender.send)
     first: list[Sequence[Entry]] = []
     pending: asyncio.Task[Sequence[Entry]] | None = None
     deadline = asyncio.get_running_loop().time() + FIRST_BYTE_DELAY_S
@@ -55,7 +54,8 @@ async def stream_answer(started: StartedResponse) -> HttpResponseBase:
         finally:
             pending = None
     _refuse_missing_model(started, first)
-    return stream(_frames(started, -1, _rest_of(batches, pending), first))
+    first_frames = b"".join(map(sender.encode, first))
+    return stream(sse.with_keep_alive(_rest_of(batches, pending), sender, first=first_frames))
 
 
 async def _rest_of(batches: Batches, pending: asyncio.Task[Sequence[Entry]] | None) -> Batches:

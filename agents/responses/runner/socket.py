@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Any
 
 import msgspec
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from agents.base import ids
 from agents.base.access import Actor, require
@@ -54,7 +54,7 @@ MAX_ENDED = 64
 _LANE = re.compile(r"[A-Za-z0-9_.-]{1,256}")
 _OF_HTTP = ("type", "stream_id", "generate", "stream", "stream_options", "background")
 """Fields of a message that a request over HTTP has not, or that mean nothing here."""
-_ITEM: TypeAdapter[Any] = TypeAdapter(InputItem)
+_ITEM: TypeAdapter[Any] = TypeAdapter(InputItem, config=ConfigDict(defer_build=True))
 Send = Callable[[Sequence[bytes]], Awaitable[None]]
 
 

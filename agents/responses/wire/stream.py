@@ -7,8 +7,9 @@ give the same frames. Items come strictly one after the other, the server's tool
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from agents.base import ids
 from agents.base.ids import Kind
@@ -388,12 +389,9 @@ MAX_HELD_CHARS = 1024
 
 def _hold_back(held_entries: list[Any], delta: Delta) -> None:
     """Hold back a delta, merged with the one before it if they have the same step and channel."""
-    last = held_entries[-1] if held_entries else None
-    if (
-        isinstance(last, Delta)
-        and (last.step, last.channel) == (delta.step, delta.channel)
-        and len(last.text) < MAX_HELD_CHARS
-    ):
+    last: Any = held_entries[-1] if held_entries else None
+    follows = isinstance(last, Delta) and (last.step, last.channel) == (delta.step, delta.channel)
+    if follows and len(last.text) < MAX_HELD_CHARS:
         logprobs = [*last.logprobs, *delta.logprobs]
         held_entries[-1] = replace(last, text=last.text + delta.text, logprobs=logprobs)
     else:

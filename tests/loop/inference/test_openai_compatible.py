@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,9 +13,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from agents.base.errors import InvalidRequest, ProviderError
-from agents.loop.inference.base import Finish, InferenceRequest, Text
+from agents.loop.inference.base import Chunk, Finish, InferenceRequest, Text
 from agents.loop.inference.openai_compatible import EndpointConfig, OpenAICompatible
 from agents.record.schemas.content import JsonSchemaFormat, Usage
+from tests.loop.inference.conftest import listening
 
 KEY = "sk-very-secret-0123456789"
 MESSAGES = [b'{"role":"user","content":"hi"}']
@@ -178,3 +179,28 @@ def test_it_refuses_a_key_that_no_header_can_carry() -> None:
     with pytest.raises(ValueError, match="printable ASCII") as caught:
         OpenAICompatible("lab", EndpointConfig("http://h/v1", "one\ntwo"))
     assert "two" not in str(caught.value)
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_chunks_of_one_read_come_together(cut: bool, http: Build, sse: Build, delta: Build) -> None:
+    """The loop, the log and the readers' frames then take all of them in one step."""
+    parts = ["Good", " day", " to", " you"]
+    body = sse(*map(delta, parts), *([{"error": {"message": "no more"}}] if cut else [delta(finish="stop"), "[DONE]"]))
+
+    async def main() -> tuple[list[Sequence[Chunk]], ProviderError | None]:
+        batches: list[Sequence[Chunk]] = []
+        async with listening([[http(body)]]) as (url, _):
+            model = OpenAICompatible("lab", EndpointConfig(url))
+            try:
+                async for chunks in model.batches(InferenceRequest("m", MESSAGES)):
+                    batches.append(chunks)
+            except ProviderError as error:
+                return batches, error
+            finally:
+                await model.close()
+        return batches, None
+
+    batches, error = asyncio.run(main())
+    assert batches[0] == [Text(part) for part in parts]
+    assert batches[1:] == ([] if cut else [[Finish("stop")]])
+    assert (error is not None) == cut

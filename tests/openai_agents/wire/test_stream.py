@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agents.openai_agents.wire.sessions import SessionHead
 from agents.openai_agents.wire.stream import SessionStream

@@ -8,8 +8,15 @@ a delay for streamed tokens).
 from __future__ import annotations
 
 import asyncio
+from asyncio import selector_events, sslproto
 
 import aiohttp
+
+READ_BYTES = 32 * 1024
+"""The most that one read of a connection asks for. asyncio asks for 256 KiB, for which the C library maps memory and
+takes it back: for every token, which costs more than to read it."""
+selector_events._SelectorSocketTransport.max_size = READ_BYTES  # type: ignore[attr-defined]  # typeshed has no class
+sslproto.SSLProtocol.max_size = READ_BYTES
 
 
 class Connections:

@@ -52,7 +52,7 @@ class ResponseBody:
         self._watch(self._deadlines.of_next_read(self._loop.time(), started=started, finished=finished))
         self._waiting = True
         try:
-            return await self._content.readany()
+            return await self._read_arrived()
         except (aiohttp.ClientError, OSError) as error:
             # aiohttp raises for a lost connection before it returns the bytes received before the loss,
             # and has no public method to get them.
@@ -64,6 +64,19 @@ class ResponseBody:
             raise self._faults.cut(f"{type(error).__name__}: {error}") from None
         finally:
             self._waiting = False
+
+    async def _read_arrived(self) -> bytes:
+        """Wait for bytes, and return all that have arrived."""
+        content = self._content
+        while not content._buffer and not content.is_eof() and content.exception() is None:
+            await content._wait("read")
+        # one part instead of one per token: aiohttp asks after each whether its connection may read on, and that
+        # costs more than all we do with a token
+        if len(content._buffer) > 1 and not content._buffer_offset:
+            arrived = b"".join(content._buffer)
+            content._buffer.clear()
+            content._buffer.append(arrived)
+        return content.read_nowait()
 
     async def read_all(self) -> bytes:
         """Return the full body, at most `MAX_EVENT_BYTES`. Raises ProviderError."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 MAX_EVENT_BYTES = 8 * 2**20
 
+_DATA, _NEXT = b"data: ", b"\n\ndata: "
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -66,14 +67,12 @@ class EventSplitter:
 
 
 def _data_of_events(text: bytes) -> list[bytes]:
-    payloads = []
-    for event in text.split(b"\n\n"):
-        # Nearly every event of a model endpoint is this one line.
-        plain = event.startswith(b"data: ") and b"\n" not in event
-        data = event[6:] if plain else _data_of_event(event)
-        if data:
-            payloads.append(data)
-    return payloads
+    if text.startswith(_DATA):
+        payloads = text[len(_DATA) :].split(_NEXT)
+        # nearly all events of a model endpoint are one such line: then no other line ends are left
+        if text.count(b"\n") == 2 * (len(payloads) - 1):
+            return payloads if all(payloads) else list(filter(None, payloads))
+    return list(filter(None, map(_data_of_event, text.split(b"\n\n"))))
 
 
 def _data_of_event(event: bytes) -> bytes:
