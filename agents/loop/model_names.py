@@ -39,6 +39,12 @@ def recorded(name: str, endpoint: InferenceEndpoint, model: str) -> str:
     return f"{endpoint.name}/{model}" if name == model else name
 
 
+def names_recorded(providers: Providers, name: str) -> tuple[str, ...]:
+    """Return the names that a model which is asked for by ``name`` may have been recorded by."""
+    endpoints = providers.endpoints
+    return (name,) if endpoints.is_qualified(name) else (name, f"{endpoints.default}/{name}")
+
+
 def register(providers: Providers, actor: Actor, new: Registration) -> Model:
     """Register a name. Raises InvalidRequest for an unknown endpoint, Conflict for a name that is taken."""
     check_new(providers, new)

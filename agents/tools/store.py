@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 from django.db import IntegrityError
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from agents.base import ids
 from agents.base.access import Action, Actor
@@ -25,7 +25,7 @@ from agents.record.schemas.content import ToolDef
 from agents.tools.models import ToolGroup
 
 MAX_LISTED = 1000
-_DEFINITIONS = TypeAdapter(list[ToolDef])
+_DEFINITIONS = TypeAdapter(list[ToolDef], config=ConfigDict(defer_build=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,16 @@ def test_a_model_of_the_default_endpoint_is_recorded_by_its_name_in_the_list(cli
     assert sorted({step["name"] for step in steps}) == ["alias", "scripted/fast"]
 
 
+@pytest.mark.usefixtures("_served")
+@pytest.mark.parametrize("name", ["fast", "scripted/fast"])
+def test_responses_are_listed_by_either_name_of_their_model(client: Client, name: str) -> None:
+    registered_models.add(keys.local(), Registration("alias", "scripted", "fast", {}))
+    for model in ("fast", "scripted/fast", "alias"):
+        _asked(client, model)
+    listed = client.get("/v1/responses", {"model": name}).json()["data"]
+    assert sorted(response["model"] for response in listed) == ["fast", "scripted/fast"]
+
+
 def _asked(client: Client, model: str) -> str:
     """The model that is recorded of a response of that model."""
     body = {"model": model, "input": "!script\nsay Hello."}

@@ -8,6 +8,7 @@ from statistics import fmean
 
 from agents.base.access import Actor
 from agents.base.store import terms
+from agents.base.store.sql import SelectAmong
 from agents.feedback.models import Feedback, Rating
 from agents.feedback.store.query_fields import COLUMNS, feedback_on
 from agents.logs.schemas.rows import RowFeedback
@@ -18,6 +19,16 @@ SAMPLE = 200
 """How many of the newest rows are asked for the names of their scores."""
 MAX_NAMES = 5
 
+_OWN: Mapping[Level, str] = {
+    "session": "turn_id IS NULL",
+    "turn": "turn_id IS NOT NULL AND step_id IS NULL",
+    "step": "step_id IS NOT NULL",
+}
+"""By level, what feedback on rows themselves is: `feedback_on` in SQL."""
+_ENTRIES = {
+    level: SelectAmong(Feedback, f"{column} rating name_id value comment", column, _OWN[level], "id")
+    for level, column in COLUMNS.items()
+}
 _Entry = tuple[int | None, int | None, float | None, bool]
 """(rating, key of the score's name, its value, whether it has a comment)."""
 
@@ -27,10 +38,8 @@ def of_rows(level: Level, keys: Sequence[int]) -> Mapping[int, RowFeedback]:
     left out."""
     if level not in COLUMNS:
         return {}
-    column = COLUMNS[level]
-    rows = feedback_on(level).filter(**{f"{column}__in": list(keys)}).order_by("pk")
     entries: defaultdict[int, list[_Entry]] = defaultdict(list)
-    for key, rating, name, value, comment in rows.values_list(column, "rating", "name_id", "value", "comment"):
+    for key, rating, name, value, comment in _ENTRIES[level].all(keys):
         entries[key].append((rating, name, value, bool(comment)))
     return {key: _feedback(own) for key, own in entries.items()}
 

@@ -112,13 +112,6 @@ def root_of(turn: int) -> int:
     return row[0] if row else turn
 
 
-def callers(turns: Sequence[int]) -> dict[int, int | None]:
-    """Return, of those of these turns that another one called, that one; None where it was deleted. The caller has
-    checked that they are visible."""
-    rows = AgentCall.objects.unscoped("its turn is visible").filter(pk__in=turns)
-    return dict(rows.values_list("turn_id", "parent_id"))
-
-
 def callers_of_sessions(sessions: Sequence[int]) -> dict[int, int | None]:
     """Return, of those of these sessions that a sub-agent began, the turn that called it. The caller has checked that
     they are visible."""

@@ -388,8 +388,13 @@ def config_of_turn(turn: int) -> AgentConfig | None:
 
 def revision_config(actor: Actor, key: int, revision: int, action: Action = "read") -> AgentConfig:
     """Return the configuration of one revision of an agent the actor may see. Raises NotFound."""
-    get(actor, key, action)
-    row = AgentRevision.objects.filter(agent_id=key, pk=revision).values_list("pk", "config").first()
+    agent = get(actor, key, action)
+    if agent.revision == revision:
+        return agent.config
+    row = _REVISION_OF.first(revision, key)
     if row is None:
         raise NotFound("This revision of the agent was not found.")
-    return _config(*row)
+    return _config(revision, row[0])
+
+
+_REVISION_OF = Select(AgentRevision, "config", "id = %s AND agent_id = %s")

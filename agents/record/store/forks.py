@@ -6,7 +6,7 @@ see it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.db.models import Q
@@ -15,7 +15,7 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
 from agents.base.store import terms
-from agents.base.store.sql import Insert, Select
+from agents.base.store.sql import Insert, Select, SelectAmong
 from agents.record.models.forks import Fork
 from agents.record.models.turns import Item, Response, Turn
 from agents.record.store.history import NewItem
@@ -46,6 +46,7 @@ class ForkPosition:
 _TURN = Select(Turn, "parent_id", "id = %s")
 _FIRST = Select(Response, "previous_id first_item", "turn_id = %s AND number = 1")
 _FORK = Select(Fork, "history_end", "turn_id = %s")
+_FORKS = SelectAmong(Fork, "turn_id", "turn_id")
 _ADD = Insert(Fork, "turn_id session_id source_id step_id step_number history_end replays changes settings")
 
 
@@ -58,10 +59,9 @@ def position_of(turn: int) -> ForkPosition:
     return ForkPosition(row[0], first[0], fork[0] if fork else first[1])
 
 
-def among(turns: Iterable[int]) -> set[int]:
+def among(turns: Sequence[int]) -> set[int]:
     """Return those of these turns that are forks."""
-    rows = Fork.objects.unscoped("whether turns that were read are forks").filter(turn_id__in=turns)
-    return set(rows.values_list("turn_id", flat=True))
+    return {turn for (turn,) in _FORKS.all(turns)}
 
 
 def add(turn: int, session: int, new: NewFork) -> None:
@@ -134,8 +134,11 @@ def from_turn(actor: Actor, turn: int, limit: int = 50) -> list[ForkRecord]:
 def settings_of(turn: int) -> str:
     """Return the settings of a turn that differ from its agent's, as JSON; ``{}`` where it is no fork. The caller has
     checked that the turn is visible."""
-    rows = Fork.objects.unscoped("its turn was let in").filter(pk=turn)
-    return rows.values_list("settings", flat=True).first() or "{}"
+    row = _SETTINGS.first(turn)
+    return row[0] if row else "{}"
+
+
+_SETTINGS = Select(Fork, "settings", "turn_id = %s")
 
 
 def path_end(session: int, count: int) -> int:

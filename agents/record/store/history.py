@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agents.base.store.cursors import direct_cursor
-from agents.base.store.sql import Insert, execute_later
+from agents.base.store.sql import Insert, Select, execute_later
 from agents.record.models.turns import Item, Response
 from agents.record.schemas.chat import messages_of_row
 
@@ -88,11 +88,12 @@ def up_to(response: int) -> list[bytes]:
 def of_turn(turn: int) -> tuple[int, list[bytes]]:
     """Return (number of its first item, messages) of a turn that is being resumed: those after its input and before
     this resume, in order."""
-    responses = Response.objects.unscoped("its run was let in").filter(turn_id=turn).order_by("number")
-    (first, input_items), *_, (end, _) = responses.values_list("first_item", "input_items")
-    rows = Item.objects.unscoped("its run was let in").filter(turn_id=turn, hidden=False)
-    rows = rows.filter(number__gte=first + input_items, number__lt=end).order_by("number")
-    return first, messages(rows.values_list("body", flat=True))
+    (first, input_items), *_, (end, _) = _RESPONSES.all(turn)
+    return first, messages(body for (body,) in _ITEMS.all(turn, first + input_items, end))
+
+
+_RESPONSES = Select(Response, "first_item input_items", "turn_id = %s ORDER BY number")
+_ITEMS = Select(Item, "body", "turn_id = %s AND NOT hidden AND number >= %s AND number < %s ORDER BY number")
 
 
 @dataclass(frozen=True, slots=True)

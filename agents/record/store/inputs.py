@@ -11,7 +11,7 @@ from agents.base.access import Actor
 from agents.base.errors import Conflict
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes, scopes
-from agents.base.store.sql import Among, Insert, Select, execute, execute_later
+from agents.base.store.sql import Among, Compiled, Insert, Select, execute, execute_later
 from agents.base.store.writer import writer
 from agents.record.models.choices import LIVE, OF_RESPONSES, TurnStatus
 from agents.record.models.inputs import InputKind, TurnInput
@@ -182,12 +182,18 @@ def end(turn: int, *, cancelled: bool) -> None:
 # ------------------------------------------------------------------------------------- left behind
 
 _ENDED = (TurnStatus.COMPLETED, TurnStatus.FAILED, TurnStatus.INTERRUPTED)
+_LEFT_BEHIND = Compiled(
+    lambda: (
+        TurnInput.objects.filter(taken=False, kind=InputKind.MESSAGE, turn__status__in=_ENDED)
+        .order_by("id")
+        .values_list("turn_id")[:100]
+    )
+)
 
 
 def left_behind() -> list[int]:
     """Return the turns that ended while messages waited for them, the oldest first: those become turns of their own."""
-    rows = TurnInput.objects.filter(taken=False, kind=InputKind.MESSAGE, turn__status__in=_ENDED)
-    return list(dict.fromkeys(rows.order_by("id").values_list("turn_id", flat=True)[:100]))
+    return list(dict.fromkeys(turn for (turn,) in _LEFT_BEHIND.all()))
 
 
 def session_of(turn: int) -> int | None:

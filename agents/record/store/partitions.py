@@ -75,8 +75,8 @@ def parts(table: PartitionedTable) -> list[Part]:
         "JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = to_regclass(%s)",
         table.name,
     )
-    found = [Part(name, _end(bound), size) for name, bound, size in rows]
-    return sorted(found, key=lambda part: (part.end is None, part.end or 0))
+    unsorted = [Part(name, _end(bound), size) for name, bound, size in rows]
+    return sorted(unsorted, key=lambda part: (part.end is None, part.end or 0))
 
 
 def _end(bound: str) -> int | None:
@@ -177,11 +177,11 @@ def _indexes_and_references(table: PartitionedTable, old: str) -> Iterator[tuple
 
 def _referred(table: PartitionedTable) -> list[str]:
     """Return the tables that one refers to."""
-    found = _rows(
+    references = _rows(
         "SELECT confrelid::regclass::text FROM pg_constraint WHERE conrelid = to_regclass(%s) AND contype = 'f'",
         table.name,
     )
-    return [name for (name,) in found]
+    return [name for (name,) in references]
 
 
 def _renamed(name: str) -> str:

@@ -192,8 +192,7 @@ _NO_USAGE = Usage()
 def _usage(input_tokens: int, output_tokens: int, cached_tokens: int, reasoning_tokens: int) -> Usage:
     if not (input_tokens or output_tokens):
         return _NO_USAGE
-    # numbers of our own columns need no check
-    return Usage.model_construct(
+    return Usage(  # checked in half the time that it takes to construct it unchecked
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         cached_tokens=cached_tokens,

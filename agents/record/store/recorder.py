@@ -101,12 +101,28 @@ def record(
         return  # stored already, with the deltas of the same batch
     if new_events and new_events[0].seq > next_seq:
         raise Conflict(f"Event {new_events[0].seq} came before event {next_seq}.", code="out_of_order")
-    for part in _by_response(new_events):
+    _write(ref, new_events, deltas, clock, encoded)
+
+
+def begin(ref: TurnRef, events: Sequence[AnyEvent], clock: TurnClock, encoded: Mapping[int, bytes]) -> None:
+    """Write the first events of a response, in the transaction that has begun or resumed its turn, and so holds it;
+    ``clock`` is that of the turn now."""
+    _write(ref, events, (), clock, encoded)
+
+
+def _write(
+    ref: TurnRef,
+    events: Sequence[AnyEvent],
+    deltas: Sequence[Delta],
+    clock: TurnClock,
+    encoded: Mapping[int, bytes],
+) -> None:
+    for part in _by_response(events):
         _fold(ref, part, clock)
-    if new_events and isinstance(new_events[-1], TurnEnded):
-        replay.pack(ref.turn, new_events, deltas)
+    if events and isinstance(events[-1], TurnEnded):
+        replay.pack(ref.turn, events, deltas)
     else:
-        replay.store(ref.turn, new_events, deltas, encoded)
+        replay.store(ref.turn, events, deltas, encoded)
 
 
 def _by_response(events: Sequence[AnyEvent]) -> Iterator[Sequence[AnyEvent]]:

@@ -17,7 +17,7 @@ import msgspec
 
 from agents.base import ids
 from agents.base.store import encoding
-from agents.base.store.sql import Insert, Select, execute_later
+from agents.base.store.sql import Insert, Select, SelectAmong, execute_later
 from agents.record.models.journal import DeltaBatch, Event, EventPack
 from agents.record.models.turns import StepDetail
 from agents.record.schemas.content import text_of
@@ -141,6 +141,7 @@ _LOGPROB_BYTES = 1024
 """What the probabilities of a token may take, with those of the most likely others."""
 _DETAILS = 16
 """Steps whose details are read together."""
+_DETAILS_OF = SelectAmong(StepDetail, "step_id encoding body", "step_id")
 
 
 def windows(turn: int, after: Cursor = START) -> Iterator[list[Entry]]:
@@ -303,7 +304,6 @@ def _details(steps: Collection[int]) -> Iterator[tuple[int, Any, int]]:
     """Yield (step, detail, size in bytes) of these steps."""
     if not steps:
         return
-    rows = StepDetail.objects.filter(step_id__in=steps)
-    for step, kind, body in rows.values_list("step_id", "encoding", "body"):
+    for step, kind, body in _DETAILS_OF.all(tuple(steps)):
         detail = large_values.unpack(step, kind, body)
         yield step, _decode(detail), len(detail)

@@ -9,13 +9,14 @@ a stored ``tsvector`` per part; both are made by migrations 0002 and 0008.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import chain, repeat
 from typing import Literal, NamedTuple
 
 from django.db import connection
 from django.db.models.expressions import RawSQL
 
-from agents.base.store.cursors import direct_cursor
+from agents.base.store.cursors import database, direct_cursor
 from agents.base.store.sql import Among, execute_later, insert_many
 from agents.base.tokenizer import index_text
 from agents.query.tree import SearchPhrase
@@ -46,8 +47,9 @@ def index_answer(turn: int, output_text: str, problem: str = "") -> None:
     output = index_tokens(output_text)
     steps = steps_document(_steps_of(turn), output)
     parts = [output, index_tokens(problem), steps]
-    vectors = map(vector, parts) if connection.vendor == "postgresql" else ()
-    execute_later(_SET_ANSWER[connection.vendor], *parts, *vectors, turn)
+    vendor = database().vendor
+    vectors = map(vector, parts) if vendor == "postgresql" else ()
+    execute_later(_SET_ANSWER[vendor], *parts, *vectors, turn)
 
 
 _SET_ANSWER = {
@@ -86,7 +88,7 @@ def put_turns(documents: Iterable[tuple[int, TurnTokens]]) -> None:
 
 def _put(table: Table, documents: Iterable[tuple[int, Sequence[str]]]) -> None:
     names = _PARTS[table]
-    if connection.vendor == "sqlite":
+    if database().vendor == "sqlite":
         marks = ", ".join(["%s"] * (1 + len(names)))
         head = f"INSERT OR REPLACE INTO agents_{table}_search(rowid, {', '.join(names)})"
         insert_many(head, f"({marks})", "", ((key, *parts) for key, parts in documents))
@@ -103,8 +105,12 @@ _LAST = 16_383
 """The highest position in a tsvector of PostgreSQL."""
 _MAX_LEXEME = 500
 """Characters of a lexeme, which is limited to 2 KB there."""
-_ENDS = tuple(f"':{position} '" for position in range(1, _LAST + 1))
-"""What ends the word at each position, and begins the next one."""
+
+
+@cache
+def _ends() -> tuple[str, ...]:
+    """Return what ends the word at each position, and begins the next one: a megabyte that SQLite does not need."""
+    return tuple(f"':{position} '" for position in range(1, _LAST + 1))
 
 
 def vector(tokens: str) -> str:
@@ -115,7 +121,8 @@ def vector(tokens: str) -> str:
     if len(tokens) > _MAX_LEXEME and max(map(len, words)) > _MAX_LEXEME:
         words = [word[:_MAX_LEXEME] for word in words]
     # no code of ours runs for each word: a long turn has thousands
-    pairs = zip(words, chain(_ENDS, repeat(_ENDS[-1])), strict=False)
+    ends = _ends()
+    pairs = zip(words, chain(ends, repeat(ends[-1])), strict=False)
     return "'" + "".join(chain.from_iterable(pairs))[:-2]
 
 
@@ -139,7 +146,7 @@ _REMOVE = {
 
 def key_column() -> str:
     """Return the name of the column with the key of a full-text table."""
-    return "rowid" if connection.vendor == "sqlite" else "id"
+    return "rowid" if database().vendor == "sqlite" else "id"
 
 
 # ----------------------------------------------------------------------------------------- searching

@@ -10,14 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import F
-
 from agents.base import ids, log_context, tracing
 from agents.base.access import Actor
 from agents.base.errors import Conflict, InvalidRequest
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes, encoding
-from agents.base.store.sql import Insert, Select, Update, execute, execute_later
+from agents.base.store.sql import Insert, Select, Update, columns, execute_later, execute_returning
 from agents.base.store.writer import writer
 from agents.record.models.agents import Session
 from agents.record.models.choices import Source, TurnStatus
@@ -51,6 +49,7 @@ from agents.record.store.recorder import TurnRef
 from agents.record.store.retries import AlreadyRun, Retry
 from agents.record.store.sessions import NewSession
 from agents.record.store.totals import TurnTotals
+from agents.record.store.turn_clock import TurnClock
 from agents.record.store.turn_rows import TurnDraft, TurnState
 
 
@@ -109,9 +108,8 @@ def open_turn(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) 
 
 
 # locked: a removal either came before, and is seen here, or waits
-_SESSION = Select(
-    Session, "last_turn turn_count item_count scope_id branched", "id = %s AND removed_at IS NULL", locks=True
-)
+_SESSION_COLUMNS = "last_turn turn_count item_count scope_id branched"
+_SESSION = Select(Session, _SESSION_COLUMNS, "id = %s AND removed_at IS NULL", locks=True)
 _ADD_TURN = Insert(Turn, turn_rows.COLUMNS)
 _ADD_BODY = Insert(TurnBody, BODY_COLUMNS)
 
@@ -181,7 +179,7 @@ def _open(
         forks.add(new.key, new.session, new.fork)
     change.write_later("id", new.session)
     ref = TurnRef(new.key, new.session, new.await_days)
-    recorder.record(ref, opening, encoded=prepared.events)
+    recorder.begin(ref, opening, TurnClock(at), prepared.events)
     changes.note(ChangeKind.SESSION, new.session)
     return ref, position.items
 
@@ -201,9 +199,8 @@ class _SessionPosition:
 def _find_position(new: NewTurn, at_us: int) -> _SessionPosition:
     if new.fork is not None:
         return _fork_position(new, new.fork)
-    if new.after is None:
-        _lock(new.session, new.key)
-    last_turn, turns, items, scope, branched = _session_row(new.session)
+    session = _session_row(new.session) if new.after is not None else _lock(new.session, new.key)
+    last_turn, turns, items, scope, branched = session
     last = _LAST_RESPONSE.first(last_turn) if last_turn is not None else None
     previous = last[0] if last else None
     if new.after is None:
@@ -227,8 +224,12 @@ def _fork_position(new: NewTurn, fork: NewFork) -> _SessionPosition:
 def _session_row(session: int) -> tuple[Any, ...]:
     row = _SESSION.first(session)
     if row is None:
-        raise InvalidRequest("The session was deleted just now.", code="session_deleted")
+        raise _session_deleted()
     return row
+
+
+def _session_deleted() -> InvalidRequest:
+    return InvalidRequest("The session was deleted just now.", code="session_deleted")
 
 
 _LAST_RESPONSE = Select(Response, "id", "turn_id = %s ORDER BY number DESC LIMIT 1")
@@ -273,9 +274,19 @@ def _refuse_repeat(retry: Retry | None) -> None:
         raise AlreadyRun(*first_run)
 
 
-def _lock(session: int, turn: int) -> None:
-    if not execute("UPDATE agents_session SET active_turn = %s WHERE id = %s AND active_turn IS NULL", turn, session):
+_LOCKED = ", ".join(columns(Session, f"removed_at {_SESSION_COLUMNS}"))
+_LOCK = f"UPDATE agents_session SET active_turn = %s WHERE id = %s AND active_turn IS NULL RETURNING {_LOCKED}"  # noqa: S608 - columns of ours
+
+
+def _lock(session: int, turn: int) -> tuple[Any, ...]:
+    """Take the session's lock, and return the columns `_SESSION_COLUMNS` of it."""
+    row = execute_returning(_LOCK, turn, session)
+    if row is None:
         raise busy(session)
+    removed_at, *position = row
+    if removed_at is not None:
+        raise _session_deleted()
+    return tuple(position)
 
 
 def _cancel_waiting(turn: int, at_us: int) -> bool:
@@ -322,39 +333,42 @@ def _resume(resumption: Resumption, owner: str, request: tuple[int, bytes], even
     assert isinstance(opening, TurnResumed)  # a resume opens so
     ref = TurnRef(key, resumption.session, epoch=resumption.epoch + 1)
     _refuse_repeat(resumption.response.retry)
-    _lock(resumption.session, key)
-    status = TurnStatus.AWAITING_INPUT if resumption.waiting else TurnStatus.COMPLETED
-    rows = Turn.objects.unscoped("resume").filter(
-        pk=key, status=status, next_seq=opening.seq, lease_epoch=resumption.epoch
+    items = _lock(resumption.session, key)[2]
+    status, since = (
+        (TurnStatus.AWAITING_INPUT, "waiting_at") if resumption.waiting else (TurnStatus.COMPLETED, "completed_at")
     )
-    if not rows.update(
-        status=TurnStatus.IN_PROGRESS,
-        leg_count=opening.leg,
-        expires_at=None,
-        completed_at=None,
-        waiting_at=F("waiting_at") if resumption.waiting else F("completed_at"),
-        lease_owner=owner,
-        lease_epoch=ref.epoch,
-    ):
+    values = TurnStatus.IN_PROGRESS.value, opening.leg, owner, ref.epoch
+    place = key, status.value, opening.seq, resumption.epoch
+    times = execute_returning(_GO_ON.format(since=since), *values, *place)
+    if times is None:
         raise _resume_lost(key)
     if not resumption.waiting:
         replay.reopen(key)
     # the waiting response was answered: in OpenAI's API it is then completed
     execute_later(_ANSWERED, TurnStatus.COMPLETED.value, key, TurnStatus.AWAITING_INPUT.value)
     input_items = len(opening.tool_responses) + len(opening.input_messages)
-    last, items = _LAST_RESPONSE.first(key), _session_row(resumption.session)[2]
+    last = _LAST_RESPONSE.first(key)
     start = ResponseStart(
         opening.leg, opening.seq, opening.at, resumption.first_step, items, input_items, last[0] if last else None
     )
     add_response(key, resumption.response, TurnStatus.IN_PROGRESS, start, request)
-    recorder.record(ref, resumption.opening, encoded=events)
+    recorder.begin(ref, resumption.opening, TurnClock(*times), events)
     return ref
+
+
+_GO_ON = (
+    "UPDATE agents_turn SET status = %s, leg_count = %s, expires_at = NULL, completed_at = NULL, "
+    "waiting_at = {since}, lease_owner = %s, lease_epoch = %s "
+    "WHERE id = %s AND status = %s AND next_seq = %s AND lease_epoch = %s "
+    "RETURNING started_at, waited_us, waiting_at"
+)
+_UNMOVED = Select(Turn, "id", "id = %s AND next_seq = %s")
 
 
 def check_unmoved(key: int, next_seq: int) -> None:
     """Raise Conflict when a turn has changed since its target was read: other rows that were read since may be newer,
     and an error that follows from them would be wrong."""
-    if not Turn.objects.unscoped("its place was read").filter(pk=key, next_seq=next_seq).exists():
+    if _UNMOVED.first(key, next_seq) is None:
         raise _resume_lost(key)
 
 

@@ -4,13 +4,14 @@ strings: each is found by one index lookup."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from typing import Any
 
 from agents.base.models.changes import ChangeKind
 from agents.base.models.terms import Term, TermKind
 from agents.base.store import changes, terms
-from agents.base.store.sql import Insert, Select
+from agents.base.store.sql import Among, Insert, Select
 from agents.record.models.tags import SessionTag, StepTag, TurnTag
 
 MAX_PAIRS = 200
@@ -119,13 +120,17 @@ def plain(value: Any) -> str:
     return str(value)
 
 
+@cache
+def _tags(table: Any, column: str) -> Among:
+    return Among(
+        f"SELECT g.{column}, m.value FROM {table._meta.db_table} g JOIN agents_term m ON m.id = g.term_id "  # noqa: S608 - names of ours
+        f"WHERE m.kind = {int(TermKind.TAG)} AND g.{column} IN ({{values}})"
+    )
+
+
 def tags_of(table: Any, column: str, keys: Sequence[int]) -> dict[int, list[str]]:
     """Return the tags of these rows, sorted, without the pairs of their metadata."""
-    pairs = list(table.objects.filter(**{f"{column}__in": list(keys)}).values_list(column, "term_id"))
-    wanted = Term.objects.filter(pk__in={term for _, term in pairs}, kind=int(TermKind.TAG))
-    names = dict(wanted.values_list("pk", "value"))
     tags_by_key: dict[int, list[str]] = {}
-    for key, term in pairs:
-        if term in names:
-            tags_by_key.setdefault(key, []).append(names[term])
+    for key, name in _tags(table, column).all(keys):
+        tags_by_key.setdefault(key, []).append(name)
     return {key: sorted(tags) for key, tags in tags_by_key.items()}

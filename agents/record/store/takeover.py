@@ -16,6 +16,7 @@ from agents.base import ids
 from agents.base.models.changes import ChangeKind
 from agents.base.models.processes import Process
 from agents.base.store import changes
+from agents.base.store.sql import Compiled
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
 from agents.record.models.agent_calls import AgentCall
@@ -63,7 +64,10 @@ class OrphanedTurn:
 
 
 def orphans(limit: int) -> list[OrphanedTurn]:
-    """Return live turns that no process runs: of each caller the oldest first, and the callers in turn."""
+    """Return live turns that no process runs: of each caller the oldest first, and the callers in turn. Where there
+    are none, as at nearly all times, that takes a tenth of what the list does."""
+    if not _FIRST_ORPHAN.all():
+        return []
     last = Response.objects.unscoped("takeover").filter(turn_id=OuterRef("pk"), number=OuterRef("leg_count"))
     actor = {name: Subquery(last.values(name)) for name in ("actor_user", "actor_key", "actor_scope")}
     place = Window(RowNumber(), partition_by=["owner_id", "actor_key"], order_by="pk")
@@ -98,6 +102,9 @@ def _orphaned() -> QuerySet[Turn]:
     live = Turn.objects.unscoped("takeover").filter(status__in=LIVE, doubt_at=None).exclude(source__in=EXTERNAL)
     rows: QuerySet[Turn] = live.filter(~Exists(living))
     return rows
+
+
+_FIRST_ORPHAN = Compiled(lambda: _orphaned().order_by().values_list("pk")[:1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from agents.base.access import Action, Actor
 from agents.base.errors import Conflict, InvalidRequest, NotFound
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
-from agents.base.store.sql import Select
+from agents.base.store.cursors import direct_cursor
+from agents.base.store.sql import Select, VisibleRow
 from agents.base.store.writer import writer
-from agents.base.timestamps import to_us
 from agents.record.models.choices import EXTERNAL, LIVE, Source, StepStatus, TurnStatus
 from agents.record.models.turns import Response, Step, Turn, TurnBody
 from agents.record.schemas.content import ToolResponse, TurnMessage
@@ -134,33 +134,38 @@ class TurnTarget:
 
 def agent_of(key: int, session: int) -> int | None:
     """Return the agent of a turn of this session, for callers that check the rights themselves."""
-    rows = Turn.objects.unscoped("its place").filter(pk=key, session_id=session)
-    agent: int | None = rows.values_list("agent_id", flat=True).first()
-    return agent
+    row = _AGENT.first(key, session)
+    return row[0] if row else None
+
+
+_AGENT = Select(Turn, "agent_id", "id = %s AND session_id = %s")
+_TARGET = VisibleRow(
+    Turn,
+    "session_id agent_id status started_at lease_epoch next_seq leg_count iterations revision_id lease_owner source",
+    also=["(SELECT b.request FROM agents_turnbody b WHERE b.turn_id = agents_turn.id)"],
+)
 
 
 def target(actor: Actor, key: int, *, session: int | None = None, action: Action = "read") -> TurnTarget:
     """Read a turn to act on it. Raises NotFound, also for one of another session or one the actor may not see."""
-    rows = Turn.objects.visible_to(actor, action).filter(pk=key)
-    if session is not None:
-        rows = rows.filter(session_id=session)
-    row = rows.select_related("body").first()
-    if row is None:
+    row = _TARGET.get(actor, key, action)
+    if row is None or row[-1] is None or session not in (None, row[0]):
         raise not_found(key)
+    of, agent, status, started_at, epoch, next_seq, responses, iterations, revision, lease_owner, source, request = row
     return TurnTarget(
-        key=row.pk,
-        session=row.session_id,
-        agent=row.agent_id,
-        status=TurnStatus(row.status),
-        started_at=to_us(row.started_at),
-        epoch=row.lease_epoch,
-        next_seq=row.next_seq,
-        response_count=row.leg_count,
-        iterations=row.iterations,
-        revision=row.revision_id,
-        request=row.body.request,
-        lease_owner=row.lease_owner,
-        source=Source(row.source),
+        key=key,
+        session=of,
+        agent=agent,
+        status=TurnStatus(status),
+        started_at=started_at,
+        epoch=epoch,
+        next_seq=next_seq,
+        response_count=responses,
+        iterations=iterations,
+        revision=revision,
+        request=request,
+        lease_owner=lease_owner,
+        source=Source(source),
     )
 
 
@@ -182,21 +187,27 @@ class AwaitedCall:
 
 def pending_calls(key: int) -> list[AwaitedCall]:
     """List the calls that a turn waits for, in order."""
-    rows = Step.objects.unscoped("its turn is visible").filter(turn_id=key, status=StepStatus.AWAITING_INPUT)
+    with direct_cursor() as cursor:
+        cursor.execute(_AWAITED, [key, StepStatus.AWAITING_INPUT.value])
+        rows = cursor.fetchall()
     out = []
-    for step, started, kind, body in rows.order_by("number").values_list(
-        "pk", "started_at", "detail__encoding", "detail__body"
-    ):
+    for step, started_at, kind, body in rows:
         detail_json = large_values.unpack(step, kind, body)
         detail = msgspec.json.decode(detail_json, type=_Calls)
-        out.append(AwaitedCall(step, to_us(started), bytes(detail.tool_calls[0]), detail_json))
+        out.append(AwaitedCall(step, started_at, bytes(detail.tool_calls[0]), detail_json))
     return out
+
+
+_AWAITED = (
+    "SELECT s.id, s.started_at, d.encoding, d.body FROM agents_step s JOIN agents_stepdetail d ON d.step_id = s.id "
+    "WHERE s.turn_id = %s AND s.status = %s ORDER BY s.number"
+)
+_LAST_STEP = Select(Step, "number round", "turn_id = %s ORDER BY number DESC LIMIT 1")
 
 
 def next_numbers(key: int) -> tuple[int, int]:
     """Return (number of the next step, of the next round) of a turn."""
-    rows = Step.objects.unscoped("its turn is visible").filter(turn_id=key)
-    last = rows.order_by("-number").values_list("number", "round").first()
+    last = _LAST_STEP.first(key)
     return (last[0] + 1, last[1] + 1) if last else (0, 0)
 
 

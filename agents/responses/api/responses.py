@@ -24,6 +24,7 @@ from agents.base.errors import Conflict, InvalidRequest
 from agents.base.reading import read
 from agents.base.store import portions
 from agents.base.store.portions import Sized
+from agents.loop import model_names
 from agents.loop.current_service import service
 from agents.query.parser import parse
 from agents.record.store import items, retries
@@ -123,9 +124,9 @@ def _filter_params(request: HttpRequest) -> ResponseFilter:
         for name, value in params.items()
         if name.startswith("metadata[") and name.endswith("]")
     }
-    conversation = params.get("conversation", "")
+    model, conversation = params.get("model", ""), params.get("conversation", "")
     return ResponseFilter(
-        model=params.get("model", ""),
+        models=model_names.names_recorded(service().providers, model) if model else (),
         query=parse(params["q"], now_us=ids.now_us()) if params.get("q", "").strip() else None,
         metadata=metadata,
         conversation=conversations.key_of(conversation) if conversation else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from agents.base.access import Actor
 from agents.base.errors import NotFound
@@ -15,14 +15,14 @@ from agents.responses.schemas.input_items import InputItem, ReferenceItem
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.wire.items import items_json
 
-_ITEM: TypeAdapter[Any] = TypeAdapter(InputItem)
+_ITEM: TypeAdapter[Any] = TypeAdapter(InputItem, config=ConfigDict(defer_build=True))
 
 
 def resolved(actor: Actor, items: Sequence[Any], param: str = "input") -> list[Any]:
     """Return items with each reference replaced by its item, and with what was sealed here for this actor. Raises
     NotFound, also for an item that the actor may not see; InvalidRequest for a summary that cannot be opened."""
-    found = [_stored_item(actor, item.id, param) if isinstance(item, ReferenceItem) else item for item in items]
-    return sealed_items.opened(actor, found, param)
+    resolved = [_stored_item(actor, item.id, param) if isinstance(item, ReferenceItem) else item for item in items]
+    return sealed_items.opened(actor, resolved, param)
 
 
 def resolved_body(actor: Actor, body: CreateResponse) -> CreateResponse:

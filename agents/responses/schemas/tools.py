@@ -224,7 +224,7 @@ ResponseTool = Annotated[
 ]
 
 
-_TOOLS: TypeAdapter[list[ResponseTool]] = TypeAdapter(list[ResponseTool])
+_TOOLS: TypeAdapter[list[ResponseTool]] = TypeAdapter(list[ResponseTool], config=ConfigDict(defer_build=True))
 
 
 def tools_of(value: Any) -> list[ResponseTool]:

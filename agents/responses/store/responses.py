@@ -272,9 +272,9 @@ def _errors(turns: Sequence[int]) -> dict[int, ErrorInfo]:
 
 @dataclass(frozen=True, slots=True)
 class ResponseFilter:
-    """A filter of responses: by model, conversation, metadata, and a query that their turns match."""
+    """A filter of responses: by the names of a model, conversation, metadata, and a query that their turns match."""
 
-    model: str = ""
+    models: Sequence[str] = ()
     query: Query | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
     conversation: int | None = None
@@ -317,9 +317,9 @@ def records(sized: Iterable[Sized[int]]) -> Iterator[list[ResponseRecord]]:
 
 def _filtered(actor: Actor, response_filter: ResponseFilter) -> Any:
     rows = _responses(actor)
-    if response_filter.model:
-        model = terms.find(TermKind.MODEL, response_filter.model)
-        rows = rows.filter(model_id=model) if model is not None else rows.none()
+    if response_filter.models:
+        model_ids = [terms.find(TermKind.MODEL, model) for model in response_filter.models]
+        rows = rows.filter(model_id__in=[model_id for model_id in model_ids if model_id is not None])
     if response_filter.conversation is not None:
         rows = rows.filter(turn__session_id=response_filter.conversation)
     if response_filter.query is not None:

@@ -27,7 +27,7 @@ import aiohttp
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from agents.base import ids
+from agents.base import ids, loop_calls
 from agents.base.access import system
 from agents.base.errors import NotFound
 from agents.base.models.changes import ChangeKind
@@ -123,8 +123,7 @@ class OtlpExporter:
         """Queue the changed turns. Called on the writer's thread."""
         keys = [key for kind, key in changed.records if kind == ChangeKind.TURN]
         if keys:
-            with suppress(RuntimeError):  # the loop may be over
-                self._loop.call_soon_threadsafe(self._enqueue, keys)
+            loop_calls.call_soon(self._loop, self._enqueue, keys)
 
     def _enqueue(self, keys: Iterable[int]) -> None:
         for key in keys:

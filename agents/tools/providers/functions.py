@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from agents.loop.protocols.tools import InDoubtRule, Repeat, ServerToolGroup, ToolContext, ToolResult, failure
 from agents.record.schemas.content import ContentItem, ToolDef
@@ -15,7 +15,9 @@ from agents.tools.providers.function_worker import FunctionError, FunctionWorker
 
 PROVIDER = "function"
 
-_ITEMS: TypeAdapter[ContentItem | list[ContentItem]] = TypeAdapter(ContentItem | list[ContentItem])
+_ITEMS: TypeAdapter[ContentItem | list[ContentItem]] = TypeAdapter(
+    ContentItem | list[ContentItem], config=ConfigDict(defer_build=True)
+)
 
 
 @dataclass(frozen=True)

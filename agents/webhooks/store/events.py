@@ -1,6 +1,6 @@
 """Events: written where a turn ends or waits, in its transaction; then made into a delivery for each endpoint.
 
-A turn pays for three statements at most, and a row is written only where its owner has an endpoint that hears of it. Of
+A turn pays for one statement, and a row is written only where its owner has an endpoint that hears of it. Of
 what kind a response's end is in OpenAI's words is found out afterwards (`agents.webhooks.runner.fan_out`).
 """
 
@@ -27,23 +27,29 @@ from agents.webhooks.store import deliveries
 MAX_READ = 100
 """Events that are made into deliveries at once."""
 
-_INSERT = """
+_HEAD = """
     INSERT INTO agents_webhookevent (id, type, owner_id, turn_id, response_id, data, is_test, waits, created_at)
+"""
+_SELECT = """
     SELECT %s, %s, t.owner_id, t.id, {response}, '', FALSE, TRUE, %s
     FROM agents_turn t {join} WHERE t.id = %s AND t.source = %s {of} AND EXISTS (
         SELECT 1 FROM agents_webhookendpoint e
         WHERE e.owner_id = t.owner_id AND e.disabled_at IS NULL AND (e.event_types & %s) <> 0
     )
 """
-_OF_TURN = _INSERT.format(response="NULL", join="", of="")
-_OF_SESSION = _INSERT.format(response="NULL", join="", of="AND t.agent_id IS NOT NULL")
-_BACKGROUND = '%"background":true%'
+_OF_TURN = _SELECT.format(response="CAST(NULL AS bigint)", join="", of="")
+_OF_SESSION = _SELECT.format(response="CAST(NULL AS bigint)", join="", of="AND t.agent_id IS NOT NULL")
+_BACKGROUND = """'%%"background":true%%'"""
 """In the settings of a response in the background, and perhaps in others: whoever reads the event looks closer."""
-_OF_RESPONSE = _INSERT.format(
+# The pattern and the API are part of the statement: with values for them SQLite would plan it anew each time, for its
+# plan depends on the pattern's beginning, and on whether an index of one API's responses serves.
+_OF_RESPONSE = _SELECT.format(
     response="r.id",
-    join="JOIN agents_response r ON r.turn_id = t.id AND r.api = %s AND r.last_seq = %s AND r.settings LIKE %s",
-    of="",
+    join=f"JOIN agents_response r ON r.turn_id = t.id AND r.api = {Api.RESPONSES.value} AND r.last_seq = %s",
+    of=f"AND r.settings LIKE {_BACKGROUND}",
 )
+_ADD_OF_TURN = _HEAD + _OF_TURN
+_ADD_OF_END = _HEAD + " UNION ALL ".join((_OF_TURN, _OF_SESSION, _OF_RESPONSE))
 _RESPONSE_ENDS: dict[str, tuple[EventType, ...]] = {
     "completed": (event_types.RESPONSE_COMPLETED, event_types.RESPONSE_INCOMPLETE),
     "failed": (event_types.RESPONSE_FAILED,),
@@ -62,18 +68,20 @@ def note(turn: int, event: TurnAwaiting | TurnEnded) -> None:
         of_turn, of_response = event_types.TURN_AWAITING_INPUT, (event_types.RESPONSE_COMPLETED,)
         of_session = event_types.SESSION_ACTION_REQUIRED
     native = Source.NATIVE.value
-    execute_later(_OF_TURN, ids.new_key(), of_turn.number, event.at, turn, native, of_turn.bit)
-    execute_later(_OF_SESSION, ids.new_key(), of_session.number, event.at, turn, native, of_session.bit)
-    response = Api.RESPONSES.value, event.seq, _BACKGROUND
     mask = sum(kind.bit for kind in of_response)
-    execute_later(_OF_RESPONSE, ids.new_key(), of_response[0].number, event.at, *response, turn, native, mask)
+    execute_later(
+        _ADD_OF_END,
+        *(ids.new_key(), of_turn.number, event.at, turn, native, of_turn.bit),
+        *(ids.new_key(), of_session.number, event.at, turn, native, of_session.bit),
+        *(ids.new_key(), of_response[0].number, event.at, event.seq, turn, native, mask),
+    )
     transaction.on_commit(_tell_if_heard)
 
 
 def note_doubt(turn: int, at_us: int) -> None:
     """Write the event of a turn that waits for somebody to decide about a call, in the transaction that stores it."""
     kind, native = event_types.TURN_IN_DOUBT, Source.NATIVE.value
-    execute_later(_OF_TURN, ids.new_key(), kind.number, at_us, turn, native, kind.bit)
+    execute_later(_ADD_OF_TURN, ids.new_key(), kind.number, at_us, turn, native, kind.bit)
     transaction.on_commit(_tell_if_heard)
 
 

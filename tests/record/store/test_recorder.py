@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agents.base.access import Actor
+from agents.base.errors import InvalidRequest
 from agents.base.models.changes import Change
-from agents.base.timestamps import to_us
+from agents.base.timestamps import to_datetime, to_us
 from agents.record.models.agents import Session
 from agents.record.models.choices import TurnStatus
 from agents.record.models.journal import DeltaBatch, Event, EventPack
@@ -24,7 +25,7 @@ from agents.record.store.recorder import Superseded
 from agents.safety.providers.scripted import PhraseShield
 from tests.loop.play import LOOKUP, events
 from tests.loop.test_loop import Fixed, tool
-from tests.support.builders import make_turn, record
+from tests.support.builders import make_agent, make_session, make_turn, record
 
 pytestmark = pytest.mark.django_db
 
@@ -174,3 +175,14 @@ def test_a_turn_waits_as_long_as_the_setting_says(admin: Actor, settings: Any) -
     made = make_turn(admin, 'call lookup {"query": "x"}', client_tools=[LOOKUP])
     expires_at = to_us(Turn.objects.unscoped("test").values_list("expires_at", flat=True).get(pk=made.turn))
     assert expires_at - events(made.entries)[-1].at == 3 * 86_400_000_000
+
+
+def test_a_session_that_is_being_removed_takes_no_turn(admin: Actor) -> None:
+    agent = make_agent(admin)
+    session = make_session(admin, agent)
+    rows = Session.all_objects.filter(pk=session)
+    rows.update(removed_at=to_datetime(1))
+    with pytest.raises(InvalidRequest, match="deleted"):
+        make_turn(admin, agent=agent, session=session)
+    assert rows.get().active_turn is None
+    assert not Turn.all_objects.filter(session_id=session).exists()
