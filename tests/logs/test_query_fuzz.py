@@ -30,7 +30,7 @@ from agents.query.fields import FIELDS
 from agents.query.parser import read
 from agents.query.tree import Level, Query
 from agents.server.socket import lists, topics
-from agents.server.socket.fragments import ListFormat
+from agents.server.socket.lists import ListFormat
 from tests.conftest import Clock
 from tests.logs.store import oracle
 from tests.logs.store.test_query import terms_of

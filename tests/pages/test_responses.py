@@ -22,7 +22,7 @@ from agents.record.store import turns
 from agents.responses.runner.input import row_of
 from agents.responses.schemas.input_items import items_of_input
 from agents.responses.store import conversations, responses
-from agents.server.socket import fragments
+from agents.server.socket import fragments, lists
 from tests.loop.test_loop import tool
 from tests.support.builders import make_agent, make_response, make_session, make_turn
 from tests.support.pages.markup import elements, unsafe, words
@@ -326,7 +326,7 @@ def test_a_row_that_arrives_is_the_row_of_the_page(client: Client, me: Actor) ->
     response, _ = respond(me, "say Hello.")
     query = parse("", now_us=ids.now_us(), level="response")
     found = store_rows.of("response", listing.page(me, query).keys)
-    [told] = fragments.rows(found, fragments.ListFormat("responses", html=True), query)
+    [told] = lists.formatted(found, lists.ListFormat("responses", html=True), query)
     assert rows(get(client, "/responses/")) == rows(told["html"])
     assert response in told["html"]
 

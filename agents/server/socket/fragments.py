@@ -3,54 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import msgspec
 from django.utils import translation
-from django.utils.safestring import SafeString
 
 from agents.base import ids
 from agents.base.access import Actor
-from agents.logs.pages import rows as log_rows
 from agents.logs.pages.turn_summary import PAGE_STEPS
 from agents.logs.store import turn_log
-from agents.logs.store.rows import Row
 from agents.pages import called_turns, fragments, speakers, turn_page_data
 from agents.pages.fragments import CardContext
 from agents.pages.recovery import Recovery, takeover_name
-from agents.query.tree import Query
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import read_turns, step_pages
 from agents.record.store.recovery import recovery_events
-
-
-@dataclass(frozen=True, slots=True)
-class ListFormat:
-    """The format of a list's rows: their level, and whether they are HTML, in which language."""
-
-    level: str
-    html: bool
-    language: str = ""
-
-
-def _plain_text(value: Any) -> str:
-    """Return a fragment (a string marked as HTML) as the plain string that msgspec can encode."""
-    if isinstance(value, SafeString):
-        return value[:]
-    raise NotImplementedError(f"{type(value).__name__} is not sent to browsers")
-
-
-encode = msgspec.json.Encoder(enc_hook=_plain_text).encode
-"""Encodes messages as JSON."""
-
-
-def rows(page: Sequence[Row], form: ListFormat, query: Query) -> list[dict[str, Any]]:
-    """Return a list's rows as data, or as HTML with the query's terms highlighted."""
-    if form.html:
-        with translation.override(form.language or None):
-            return [{"html": html} for html in log_rows.rows(query.level, page, query)]
-    return [{"row": msgspec.Raw(row.model_dump_json().encode())} for row in page]
 
 
 def turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]], language: str = "") -> list[dict[str, Any]]:

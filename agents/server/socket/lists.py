@@ -5,18 +5,24 @@ A client learns nothing of records that its actor may not see, not even that som
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+from django.utils import translation
+from django.utils.safestring import SafeString
+
 from agents.base.access import Actor
+from agents.base.lazy_import import LazyFunction
 from agents.base.models.changes import ChangeKind
 from agents.base.reading import read
 from agents.base.store import changes, feed_cursor
 from agents.logs.schemas import row_ids
 from agents.logs.store import changed_rows, listing, rows
 from agents.logs.store.changed_rows import Record
+from agents.logs.store.rows import Row
 from agents.query.tree import Level, Query
-from agents.server.socket import fragments
 
 MAX_REPLAY = 1000
 """Changes that a list replays; a client further behind has to load the page again."""
@@ -25,14 +31,43 @@ MAX_SCANNED = 20_000
 INITIAL_ROWS = 100
 """Rows of a list that are assumed to be on the page at first."""
 
-_encode = fragments.encode
+_html_rows = LazyFunction("agents.logs.pages.rows.rows")
+
+
+@dataclass(frozen=True, slots=True)
+class ListFormat:
+    """The format of a list's rows: their level, and whether they are HTML, in which language."""
+
+    level: str
+    html: bool
+    language: str = ""
+
+
+def _plain_text(value: Any) -> str:
+    """Return a fragment (a string marked as HTML) as the plain string that msgspec can encode."""
+    if isinstance(value, SafeString):
+        return value[:]
+    # what msgspec's hook raises by its contract: there is nothing else to be sent
+    raise NotImplementedError(f"{type(value).__name__} is not sent to browsers")
+
+
+encode = msgspec.json.Encoder(enc_hook=_plain_text).encode
+"""Encodes messages as JSON."""
+
+
+def formatted(page: Sequence[Row], form: ListFormat, query: Query) -> list[dict[str, Any]]:
+    """Return a list's rows as data, or as HTML with the query's terms highlighted."""
+    if form.html:
+        with translation.override(form.language or None):
+            return [{"html": html} for html in _html_rows(query.level, page, query)]
+    return [{"row": msgspec.Raw(row.model_dump_json().encode())} for row in page]
 
 
 def list_events(
     actor: Actor,
     query: Query,
     records: Sequence[Record],
-    form: fragments.ListFormat,
+    form: ListFormat,
     sent: frozenset[str] = frozenset(),
 ) -> list[dict[str, Any]]:
     """Return the events of changed records: ``row`` for those the query accepts, ``gone`` for the others.
@@ -44,12 +79,17 @@ def list_events(
     names = {key: row_ids.public(query.level, key) for key in keys}
     events: list[dict[str, Any]] = [
         {"type": "row", "id": changed_rows.name_of(row, query.level), **fields}
-        for row, fields in zip(reversed(visible_rows), reversed(fragments.rows(visible_rows, form, query)), strict=True)
+        for row, fields in zip(reversed(visible_rows), reversed(formatted(visible_rows, form, query)), strict=True)
     ]
-    seen = set(listing.visible(query.level, actor).filter(pk__in=keys).values_list("pk", flat=True))
     others = {key: name for key, name in names.items() if key not in set(accepted)}
-    removed = [name for key, name in others.items() if actor.is_admin or key in seen or name in sent]
+    told = others.keys() if actor.is_admin else _visible_keys(query.level, actor, others)
+    removed = [name for key, name in others.items() if key in told or name in sent]
     return [*events, *({"type": "gone", "id": name} for name in removed)]
+
+
+def _visible_keys(level: Level, actor: Actor, keys: Collection[int]) -> set[int]:
+    visible = listing.visible(level, actor).filter(pk__in=list(keys)) if keys else None
+    return set() if visible is None else set(visible.values_list("pk", flat=True))
 
 
 def missing_rows(actor: Actor, query: Query, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -61,7 +101,7 @@ def missing_rows(actor: Actor, query: Query, names: Sequence[str]) -> list[dict[
 
 
 def list_packet(op: str, events: Sequence[dict[str, Any]], cursor: str) -> bytes:
-    return b'"%b",%b' % (op.encode(), _encode({"events": events, "cursor": cursor})[1:])
+    return b'"%b",%b' % (op.encode(), encode({"events": events, "cursor": cursor})[1:])
 
 
 def gap_packet(actor: Actor, seq: int) -> bytes:
@@ -81,7 +121,7 @@ def rows_after(page: Sequence[str], events: Sequence[dict[str, Any]]) -> list[st
 
 
 async def catch_up(
-    actor: Actor, query: Query, form: fragments.ListFormat, *, after: str, page: Sequence[str]
+    actor: Actor, query: Query, form: ListFormat, *, after: str, page: Sequence[str]
 ) -> tuple[int, list[dict[str, Any]] | None]:
     """Return the change feed's number, and the events since the page was rendered, with the page's rows that are
     missing by now; None in place of the events when there are more than `MAX_REPLAY`."""

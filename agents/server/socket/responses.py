@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import ClassVar
 
@@ -43,7 +44,7 @@ class ResponsesConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channe
     async def connect(self) -> None:
         self._second, self._received = 0, 0
         authorization = header(self.scope, b"authorization")
-        token_request = TokenRequest(self.scope["path"])
+        token_request = partial(TokenRequest, self.scope["path"])
         try:
             actor: Actor = await read(actor_of_header, authorization, token_request)
             if actor.is_anonymous:
@@ -57,7 +58,7 @@ class ResponsesConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channe
         metrics.reader_came("socket")
         shares.caller.set(actor.caller)
         self._socket = ResponseSocket(actor, provider_data, self._send_all)
-        connection = rights.Connection(actor, reidentifier(authorization, lambda: token_request))
+        connection = rights.Connection(actor, reidentifier(authorization, token_request))
         await self.accept()
         self._end = asyncio.create_task(self._close_in_time())
         self._watch = asyncio.create_task(self._close_when_ended(connection))

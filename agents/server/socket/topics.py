@@ -2,7 +2,7 @@
 
 `follow` yields each frame from the value of ``op`` on, without the subscription's id, so that sockets at the same
 cursor share the encoding. A turn's events go out as they come, with the deltas of a tick merged. A
-list queries the store once per tick for the changed rows that it accepts.
+list queries the store for the changed rows that it accepts: at once, and while changes keep coming once per tick.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ import itertools
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, NotFound
+from agents.base.lazy_import import LazyFunction
 from agents.base.reading import read
 from agents.base.store import feed_cursor
 from agents.logs.store import changed_rows
@@ -30,9 +33,10 @@ from agents.record import live
 from agents.record.bus import Waiters, hub
 from agents.record.schemas.events import EVENT, Delta, Entry, cursor_of, parse_cursor, position
 from agents.record.store import replay, turns
-from agents.server.socket import fragments
 from agents.server.socket.lists import (
+    ListFormat,
     catch_up,
+    encode,
     gap_packet,
     initial_rows,
     list_events,
@@ -44,7 +48,7 @@ from agents.server.socket.lists import (
 log = logging.getLogger(__name__)
 
 TICK_S = 0.04
-LIST_TICK_S = 0.1
+LIST_TICK_S = 0.05
 ADVANCE_INTERVAL_S = 60.0
 """Interval in which a list's cursor advances without events, whether or not others changed something."""
 MAX_PACKETS = 64
@@ -56,7 +60,7 @@ LEVELS: dict[str, Level] = {"turns": "turn", "sessions": "session", "steps": "st
 MAX_SHOWN, MAX_ID_LENGTH = 500, 64
 """Limits of ``shown``: the number of ids, and the characters of each."""
 
-_encode = fragments.encode
+_turn_events_as_html = LazyFunction("agents.server.socket.fragments.turn_events")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +143,9 @@ async def _packet(subscription: Subscription, key: int, batch: Sequence[Entry], 
     if packet is None:
         events = [_event(entry) for entry in merge_deltas(batch)]
         if subscription.html:
-            events = await read(fragments.turn_events, subscription.actor, key, events, subscription.language)
+            events = await read(_turn_events_as_html, subscription.actor, key, events, subscription.language)
         body = {"events": events, "cursor": cursor_of(batch[-1])}
-        packet = b'"%b",%b' % (op.encode(), _encode(body)[1:])
+        packet = b'"%b",%b' % (op.encode(), encode(body)[1:])
         if len(_packets) >= _MAX_CACHED_PACKETS:
             _packets.clear()
         _packets[cache_key] = packet
@@ -197,10 +201,11 @@ reader's cursor. Between the cursor and that number may be changes of other proc
 
 
 class _ListWatch:
-    """Follows one query for one actor and shares its packets: it reads once per tick, however many sockets wait.
-    It retains the last packets and each reader has a position, so that one who is catching up misses none."""
+    """Follows one query for one actor and shares its packets: it reads as soon as something has changed, and again a
+    tick later at the earliest, however many sockets wait. It retains the last packets and each reader has a position,
+    so that one who is catching up misses none."""
 
-    def __init__(self, actor: Actor, query: Query, form: fragments.ListFormat) -> None:
+    def __init__(self, actor: Actor, query: Query, form: ListFormat) -> None:
         self.actor, self.query, self.form = actor, query, form
         self._kinds = changed_rows.kinds(query.level)
         self.readers = 0
@@ -210,32 +215,33 @@ class _ListWatch:
         self._readers = Waiters()
         self._changed: dict[Record, None] = {}
         self._sent: dict[str, None] = {}
+        self._is_behind = asyncio.Event()
         self._newest = 0
         self._cursor, self._read_cursor, self._advanced_cursor = 0, 0, 0
         self._stop = hub.subscribe(self._on_change)
-        self._task = asyncio.create_task(self._run())
+        self._tasks = asyncio.create_task(self._run()), asyncio.create_task(self._advance())
 
     def _on_change(self, seq: int, records: Sequence[tuple[int, int]], told: int) -> None:
         self._newest, self._cursor = max(self._newest, seq), max(self._cursor, told)
         self._changed.update((record, None) for record in records if record[0] in self._kinds)
+        if self._changed:
+            self._is_behind.set()
 
     async def _run(self) -> None:
-        advance_at = asyncio.get_running_loop().time() + ADVANCE_INTERVAL_S
         while True:
+            await self._is_behind.wait()
+            await self._read_changes()
+            if not self._changed:
+                self._is_behind.clear()
             await asyncio.sleep(LIST_TICK_S)
-            if self._changed:
-                await self._read_changes()
-            else:
-                self._read_cursor = self._cursor
-            if asyncio.get_running_loop().time() >= advance_at:
-                advance_at += ADVANCE_INTERVAL_S
-                self._advance()
 
-    def _advance(self) -> None:
-        """Advance the readers' cursors over changes that the list does not show. It goes to the number reached at the
-        last call, not to the newest: nobody is to learn when others change something."""
-        self._put(self._advanced_cursor, self._advanced_cursor, b"")
-        self._advanced_cursor = self._read_cursor
+    async def _advance(self) -> None:
+        """Advance the readers' cursors over changes that the list does not show. Each time it goes to the number
+        reached at the last time, not to the newest: nobody is to learn when others change something."""
+        while True:
+            await asyncio.sleep(ADVANCE_INTERVAL_S)
+            self._put(self._advanced_cursor, self._advanced_cursor, b"")
+            self._advanced_cursor = self._read_cursor if self._is_behind.is_set() else self._cursor
 
     def _put(self, newest: int, cursor: int, packet: bytes) -> None:
         self._packets.append((newest, cursor, packet))
@@ -286,7 +292,8 @@ class _ListWatch:
 
     def close(self) -> None:
         self._stop()
-        self._task.cancel()
+        for task in self._tasks:
+            task.cancel()
 
 
 _watches: dict[tuple[Any, ...], _ListWatch] = {}
@@ -298,7 +305,7 @@ async def _follow_list(subscription: Subscription, q: str) -> AsyncIterator[byte
     if len(subscription.shown) > MAX_SHOWN or any(len(watch_key) > MAX_ID_LENGTH for watch_key in subscription.shown):
         raise InvalidRequest(f"shown: at most {MAX_SHOWN} ids of rows.", param="shown")
     query = await read(partial(read_query, q, now_us=ids.now_us(), level=LEVELS[subscription.level]))
-    form = fragments.ListFormat(subscription.level, subscription.html, subscription.language)
+    form = ListFormat(subscription.level, subscription.html, subscription.language)
     name = (
         subscription.actor.name,
         subscription.actor.key_id,

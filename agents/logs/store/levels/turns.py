@@ -7,6 +7,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from agents.base import ids
 from agents.base.models.people import ApiKey
 from agents.base.models.terms import Term, TermKind
+from agents.base.store.sql import Among, Select
 from agents.base.tokenizer import tokens
 from agents.logs.store.conditions import (
     EVERYTHING,
@@ -41,9 +42,15 @@ _PART = {"input": "input", "output": "output", "error_message": "problem", "meta
 
 def agent(node: FieldTerm, context: QueryContext) -> Q:
     """By name or id; names are few and compared in Python."""
-    rows = Agent.objects.unscoped("names only; the turns are visible").values_list("pk", "name", "model")
-    matching = [key for key, name, model in rows if value_matches(node.value, name or model)]
-    return one_of("agent_id", [*matching, *keys_of_id(ids.Kind.AGENT, node.value)], node)
+    rows = _AGENTS.all() if context.only is None else _AGENTS_OF.all(context.only)
+    matching = {key for key, name, model in rows if value_matches(node.value, name or model)}
+    return one_of("agent_id", sorted({*matching, *keys_of_id(ids.Kind.AGENT, node.value)}), node)
+
+
+_AGENTS = Select(Agent, "id name model", "TRUE")
+_AGENTS_OF = Among(
+    "SELECT id, name, model FROM agents_agent WHERE id IN (SELECT agent_id FROM agents_turn WHERE id IN ({values}))"
+)
 
 
 def session(node: FieldTerm, context: QueryContext) -> Q:
