@@ -19,7 +19,7 @@ lint: $(VENV)/.test
 	$(RUN) -m tests.run lint
 
 bench: $(VENV)/.test
-	$(RUN) -m bench
+	$(RUN) -m bench --pin
 
 # The catalogues of the pages' words: taken from the code and compiled.
 messages: $(VENV)/.test

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,5 +80,5 @@ class Child:
                 self._process.wait()
                 raise Broken(f"the process did not end within {within_s:g} s of SIGTERM: {self.tail()}")
             await asyncio.sleep(LOOK_S)
-        if self._process.returncode != 0:
+        if self._process.returncode not in (0, -signal.SIGTERM):  # the latter had no handler yet: it never began
             raise Broken(f"the process ended with {self._process.returncode}: {self.tail()}")

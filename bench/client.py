@@ -33,12 +33,21 @@ class Place:
 
 
 class Api:
-    """The routes of one server. ``model_prefix`` goes before every model's name."""
+    """The routes of one server. ``prefix`` stands before ``/agents``, and before ``/responses`` too if there is no
+    ``responses_prefix``; ``model_prefix`` before every model's name."""
 
-    def __init__(self, http: aiohttp.ClientSession, base: str, *, prefix: str = "/v1", model_prefix: str = "") -> None:
+    def __init__(
+        self,
+        http: aiohttp.ClientSession,
+        base: str,
+        *,
+        prefix: str = "/v1",
+        responses_prefix: str = "",
+        model_prefix: str = "",
+    ) -> None:
         self.http, self.base = http, base.rstrip("/")
         self.agents = f"{self.base}{prefix}/agents"
-        self.responses = f"{self.base}{prefix}/responses"
+        self.responses = f"{self.base}{responses_prefix or prefix}/responses"
         self._model_prefix = model_prefix
 
     # ----------------------------------------------------------------------------------- any request

@@ -23,17 +23,34 @@ def family(pid: int) -> list[int]:
     return found
 
 
-def cpu_seconds(pid: int, *, ended: bool = False) -> float:
-    """User and system seconds so far, in steps of a clock tick (10 ms); with ``ended`` those of children that have
-    ended, too."""
-    last = 15 if ended else 13
-    ticks = 0
+def pin(pid: int, core: int) -> None:
+    """Keep the threads that the process and its children have, and will start, on one core."""
     for one in family(pid):
         with suppress(*_GONE):
-            # the name before it, in parentheses, may hold anything
-            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
-            ticks += sum(map(int, fields[11:last]))
-    return ticks / TICKS_PER_S
+            for task in Path(f"/proc/{one}/task").iterdir():
+                os.sched_setaffinity(int(task.name), {core})
+
+
+def cpu_seconds(pid: int, *, ended: bool = False) -> float:
+    """User and system seconds so far; with ``ended`` those of children that have ended, too, which the kernel tells in
+    steps of a clock tick (10 ms)."""
+    members = family(pid)
+    return sum(map(_own_seconds, members)) + (sum(map(_seconds_of_ended, members)) if ended else 0.0)
+
+
+def _own_seconds(pid: int) -> float:
+    # the number of a process's CPU clock, as `clock_getcpuclockid` makes it: nanoseconds, not ticks
+    with suppress(OSError):  # it has ended
+        return time.clock_gettime(~pid << 3 | 2)
+    return 0.0
+
+
+def _seconds_of_ended(pid: int) -> float:
+    with suppress(*_GONE):
+        # the name before it, in parentheses, may hold anything
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[13:15])) / TICKS_PER_S
+    return 0.0
 
 
 def memory_mb(pid: int, field: str = "VmRSS") -> float:
@@ -48,18 +65,20 @@ def memory_mb(pid: int, field: str = "VmRSS") -> float:
 
 class Meter:
     """Seconds of wall and CPU while a ``with`` block runs. Without a process, as with another
-    machine's server, ``cpu_s`` stays None."""
+    machine's server, ``cpu_s`` stays None; ``beside_s`` is the CPU of another process meanwhile, 0 if there is none."""
 
-    def __init__(self, pid: int | None) -> None:
-        self._pid = pid
-        self.wall_s = 0.0
+    def __init__(self, pid: int | None, beside: int | None = None) -> None:
+        self._pid, self._other = pid, beside
+        self.wall_s = self.beside_s = 0.0
         self.cpu_s: float | None = None
 
     def __enter__(self) -> Meter:
         self._cpu = cpu_seconds(self._pid) if self._pid else 0.0
+        self._beside = cpu_seconds(self._other) if self._other else 0.0
         self._began = time.monotonic()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.wall_s = time.monotonic() - self._began
         self.cpu_s = cpu_seconds(self._pid) - self._cpu if self._pid else None
+        self.beside_s = cpu_seconds(self._other) - self._beside if self._other else 0.0

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +20,15 @@ from bench.figures import Row, Spread, number
 JSON = Any
 HEAD = ("what", "figure", "measured", "target", "measured / target", "at the targets' speed", "Llama Stack", "how")
 RIGHT = {2, 3, 4, 5, 6}
-TIMES = {"µs", "ms", "s"}
 BEGIN, END = "<!-- table begins -->", "<!-- table ends -->"
 
 
 @dataclass(slots=True)
 class Report:
-    """One run. ``slowness`` is how many times as long this machine takes for the same Python as the
-    one the targets were set on; ``skipped`` and ``failed`` give a reason by the case's name."""
+    """One run. ``skipped`` and ``failed`` give a reason by the case's name."""
 
     server: str
     disk: Spread
-    slowness: float = 1.0
     pinned: bool = False
     quick: bool = False
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -48,15 +46,17 @@ class Report:
 
     def there(self, row: Row) -> float:
         """Of a row with a target: what it would be on a machine as fast as the one that was set on."""
-        wait = row.target.commits * self.disk.p50_ms if row.target else 0.0
-        return (row.value - wait) / self.slowness + wait if row.unit in TIMES else row.value
+        if not (row.target and row.is_time):
+            return row.value
+        wait = row.target.commits * self.disk.p50_ms
+        return (row.value - wait) * row.target.set_at / row.slowness + wait
 
     def met_there(self) -> int:
         """How many targets would be met at the speed they were set at."""
         return sum(self.there(row) <= row.target.allowed(self.disk.p50_ms) for row in self.rows if row.target)
 
     def markdown(self) -> str:
-        lines = [*self._preamble(), "", *table([HEAD, *map(self._cells, self.rows)])]
+        lines = [*self._preamble(), "", *table([HEAD, *map(self._cells, self.rows)], RIGHT)]
         for title, reasons in (("Skipped", self.skipped), ("FAILED", self.failed)):
             lines += ["", *(f"- {title}: {name}: {reason}" for name, reason in reasons.items())] if reasons else []
         return "\n".join(lines)
@@ -69,7 +69,6 @@ class Report:
             "at": self.at.isoformat(timespec="seconds"),
             "pinned": self.pinned,
             "quick": self.quick,
-            "slowness": round(self.slowness, 2),
             "fdatasync_ms": {"p50": self.disk.p50_ms, "p95": self.disk.p95_ms},
             "rows": rows,
             "skipped": self.skipped,
@@ -85,9 +84,13 @@ class Report:
         return [
             f"{self.server}, {self.at:%Y-%m-%d %H:%M} UTC, {machine()}, {cores}{sizes}.",
             f"fdatasync of a page takes {self.disk.p50_ms:.2f} ms here (p95 {self.disk.p95_ms:.2f}).",
-            f"The same Python takes {self.slowness:.2f} times as long here as where the targets were set.",
+            f"The same Python takes {self._slowness()} times as long here as where the first targets were set.",
             f"{met}, {self.met_there()} at the targets' speed.",
         ]
+
+    def _slowness(self) -> str:
+        found = [row.slowness for row in self.rows] or [1.0]
+        return " to ".join(sorted({f"{min(found):.2f}", f"{max(found):.2f}"}))
 
     def _cells(self, row: Row) -> tuple[str, ...]:
         target = share = there = ""
@@ -102,16 +105,37 @@ class Report:
         return (row.what, row.figure, measured, target, share, there, row.peer, row.note)
 
 
-def table(lines: Sequence[Sequence[str]]) -> list[str]:
-    """A Markdown table whose columns line up in a terminal too; the first line is its head."""
+def merged(rounds: Sequence[Report]) -> Report:
+    """One report of several of the same: the medians of their figures, and how far these move."""
+    if len(rounds) == 1:
+        return rounds[0]
+    by_key: dict[str, list[Row]] = {}
+    for row in chain.from_iterable(report.rows for report in rounds):
+        by_key.setdefault(row.key, []).append(row)
+    skipped = dict(chain.from_iterable(report.skipped.items() for report in rounds))
+    failed = dict(chain.from_iterable(report.failed.items() for report in rounds))
+    return replace(rounds[0], rows=list(map(_median, by_key.values())), skipped=skipped, failed=failed)
+
+
+def _median(rows: Sequence[Row]) -> Row:
+    """The row in the middle (of two, the lower one)."""
+    ordered = sorted(rows, key=lambda row: row.value)
+    low, middle, high = ordered[0], ordered[(len(ordered) - 1) // 2], ordered[-1]
+    spread = f"{len(rows)} rounds, {number(low.value)} to {number(high.value)}"
+    return replace(middle, note="; ".join(filter(None, (middle.note, spread))))
+
+
+def table(lines: Sequence[Sequence[str]], right: Collection[int]) -> list[str]:
+    """A Markdown table whose columns line up in a terminal too; the first line is its head, ``right`` are the columns
+    of numbers."""
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    rule = [("-" * (width - 1) + ":") if at in RIGHT else "-" * width for at, width in enumerate(widths)]
-    return [_line(line, widths) for line in (lines[0], rule, *lines[1:])]
+    rule = [("-" * (width - 1) + ":") if at in right else "-" * width for at, width in enumerate(widths)]
+    return [_line(line, widths, right) for line in (lines[0], rule, *lines[1:])]
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _line(cells: Sequence[str], widths: Sequence[int], right: Collection[int]) -> str:
     padded = (
-        cell.rjust(width) if at in RIGHT else cell.ljust(width)
+        cell.rjust(width) if at in right else cell.ljust(width)
         for at, (cell, width) in enumerate(zip(cells, widths, strict=True))
     )
     return f"| {' | '.join(padded)} |"

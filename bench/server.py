@@ -8,7 +8,7 @@ import sqlite3
 import sys
 import time
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,12 +81,14 @@ class Launcher:
             yield [await stack.enter_async_context(self.serve(store)) for store in stores]
 
     @asynccontextmanager
-    async def serve(self, store: Store, *, demo: bool = False) -> AsyncIterator[Server]:
-        """A server on this store for as long as the block lasts."""
+    async def serve(
+        self, store: Store, *, demo: bool = False, settings: Mapping[str, str] | None = None
+    ) -> AsyncIterator[Server]:
+        """A server on this store, with these settings, for as long as the block lasts."""
         data = self.folder / store.folder
         data.mkdir(exist_ok=True)
         command = [sys.executable, "manage.py", "serve", "--port", "0", *([] if demo else ["--no-demo"])]
-        env = await asyncio.to_thread(self._environment, store)
+        env = await asyncio.to_thread(self._environment, store) | dict(settings or {})
         child = Child(command, data / LOG, env=env, core=self.core)
         try:
             base = f"http://127.0.0.1:{await child.says(_WELCOME, READY_S)}"

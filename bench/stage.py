@@ -30,10 +30,12 @@ class Stage:
     quick: bool = False
     minutes: float = 60.0
     """How long a case without an end of its own goes on."""
+    core: int | None = None
+    """Where servers are kept, if they are."""
 
     def meter(self) -> Meter:
-        """Measures the server."""
-        return Meter(self.server_pid)
+        """Measures the server, and the endpoint beside it."""
+        return Meter(self.server_pid, self.endpoint.pid)
 
     def size(self, full: int, quick: int) -> int:
         return quick if self.quick else full

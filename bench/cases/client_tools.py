@@ -6,10 +6,10 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 
-from bench.cases.streaming import WARM_UP, crowd
+from bench.cases.streaming import WARM_UP, beside_endpoint, crowd
 from bench.client import Place, at_a_time, check_answers, turn_of
 from bench.faults import Broken
-from bench.figures import Row, latency
+from bench.figures import SECOND, Row, Target, latency
 from bench.stage import Stage
 from bench.streams import Timing
 
@@ -39,7 +39,11 @@ async def _rows(stage: Stage, width: int, count: int, peer: str) -> AsyncIterato
     yield latency(what, "both streams", [seconds for seconds, _, _ in pairs], peer=peer)
     yield latency(what, "first event", [first.first_event_s for _, first, _ in pairs])
     if meter.cpu_s is not None:
-        yield Row(what, "server CPU per turn", 1000 * meter.cpu_s / count, "ms", peer="65 / 115" if width == 1 else "")
+        target = Target(12, set_at=SECOND)
+        peer = "65 / 115" if width == 1 else ""
+        yield Row(what, "server CPU per turn", 1000 * meter.cpu_s / count, "ms", target, peer)
+    for row in beside_endpoint(what, meter):
+        yield row
 
 
 async def _both(stage: Stage, place: Place) -> tuple[float, Timing, Timing]:

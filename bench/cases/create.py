@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from bench.cases.streaming import crowd
 from bench.client import at_a_time
-from bench.figures import Row, number, spread
+from bench.figures import RATE, Row, number, spread
 from bench.stage import Stage
 
 MODEL = "fake-50"
@@ -31,4 +31,4 @@ async def _row(what: str, width: int, count: int, create: Callable[[], Awaitable
     began = time.monotonic()
     found = spread(await at_a_time(width, count, timed))
     note = f"p50 {number(found.p50_ms)} ms, {found}"
-    return Row(what, "created", count / (time.monotonic() - began), "per s", peer=peer, note=note)
+    return Row(what, "created", count / (time.monotonic() - began), RATE, peer=peer, note=note)

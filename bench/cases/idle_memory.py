@@ -9,7 +9,7 @@ from bench.figures import Row, Target
 from bench.processes import memory_mb
 from bench.stage import Stage
 
-LIMIT = Target(150)
+LIMIT = Target(120)
 
 
 async def rows(stage: Stage) -> AsyncIterator[Row]:

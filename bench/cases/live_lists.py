@@ -14,12 +14,13 @@ import aiohttp
 
 from bench.client import Api, Place
 from bench.faults import Broken
-from bench.figures import Row, Target, latency
+from bench.figures import CPU_SHARE, SECOND, Row, Target, latency
 from bench.stage import Stage
 
 SOCKETS, PER_S, EVENTS = 10, 25, 8
 """Turns a second; one that calls a tool has eight events."""
 SETTLED_S = 3.0
+SLOWEST, BUSY = Target(100, set_at=SECOND), Target(30, set_at=SECOND)
 SCRIPT = '!script\ncall get_weather {"city": "Oslo"}\nthen\nsay It rains.'
 DONE = 'data-status="completed"'
 
@@ -43,14 +44,15 @@ async def rows(stage: Stage) -> AsyncIterator[Row]:
     ended = await _ended(api, query)
     if any(set(each.told) != set(ended) for each in lists):
         raise Broken(f"of {len(ended)} turns lists were told of {sorted(len(each.told) for each in lists)}")
-    what = f"{SOCKETS} live lists, {turns * EVENTS / lasted:.0f} events a second"
+    what = f"{SOCKETS} live lists, {PER_S * EVENTS} events a second"
     waits = [told - ended[turn] for each in lists for turn, told in each.told.items()]
-    row = latency(what, "from a turn's end to its row", waits)
-    yield row
+    slowest_goal, busy_goal = (None, None) if stage.quick else (SLOWEST, BUSY)
+    came = f"{turns * EVENTS / lasted:.0f} a second came"
+    yield latency(what, "from a turn's end to its row", waits, note=came)
     slowest = sorted(waits)[round(0.95 * (len(waits) - 1))] * 1000
-    yield Row(what, "the same, 95th percentile", slowest, "ms", None if stage.quick else Target(200))
+    yield Row(what, "the same, 95th percentile", slowest, "ms", slowest_goal)
     if meter.cpu_s is not None:
-        yield Row(what, "server CPU", 100 * meter.cpu_s / (lasted + SETTLED_S), "%")
+        yield Row(what, "server CPU", 100 * meter.cpu_s / (lasted + SETTLED_S), CPU_SHARE, busy_goal)
 
 
 async def _turn(api: Api, place: Place, number: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 from bench.cases.streaming import WARM_UP, Streams, crowd
 from bench.client import at_a_time, check_responses
-from bench.figures import Row, Target, latency
+from bench.figures import SECOND, Row, Target, latency
 from bench.stage import Stage
 
 MODEL, SHORT = "fake-200", "fake-50"
@@ -20,7 +20,7 @@ async def rows(stage: Stage) -> AsyncIterator[Row]:
     yield alone.total(peer="52")
     for width in (8, 32):
         streams = await _streams(stage, width=width, count=stage.size(128, 64))
-        for row in streams.cpu(Target(40), peer="275–315"):
+        for row in streams.cpu(Target(20, set_at=SECOND), peer="275–315"):
             yield row
         yield streams.total()
     yield await _whole(stage)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from bench.client import at_a_time
-from bench.figures import Row, Target, latency
+from bench.figures import FOUND, RATE, Row, Target, latency
 from bench.register import Entry, entries
 from bench.stage import Stage
 
@@ -21,7 +21,7 @@ async def rows(stage: Stage) -> AsyncIterator[Row]:
     register = list(entries(stored))
     began = time.monotonic()
     await _fill(stage, register)
-    yield Row(f"insert {what}", "chunks", stored / (time.monotonic() - began), "per s")
+    yield Row(f"insert {what}", "chunks", stored / (time.monotonic() - began), RATE)
     questions = register[:: stored // asked][:asked]
     first, _ = await _ask(stage, questions[0], "hybrid")
     yield Row(f"search in {what}", "first search, vectors read", first * 1000, "ms")
@@ -30,7 +30,9 @@ async def rows(stage: Stage) -> AsyncIterator[Row]:
         target = Target(30) if stored == 100_000 else None
         yield latency(f"search in {what}", f"{mode}, best {BEST}", [seconds for seconds, _ in answers], target)
         found = sum(right for _, right in answers) / len(answers) * 100
-        yield Row(f"search in {what}", f"{mode}, answer among the best {BEST}", found, "%", note=f"n = {len(answers)}")
+        yield Row(
+            f"search in {what}", f"{mode}, answer among the best {BEST}", found, FOUND, note=f"n = {len(answers)}"
+        )
     await stage.api.ask("DELETE", f"{stage.api.base}/v1/vector-dbs/{NAME}")
 
 

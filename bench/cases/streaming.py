@@ -19,6 +19,12 @@ def crowd(width: int) -> str:
     return "alone" if width == 1 else f"{width} at a time"
 
 
+def beside_endpoint(what: str, meter: Meter) -> Iterator[Row]:
+    """How many times the CPU that the same tokens cost the endpoint, in the same seconds on the same machine."""
+    if meter.cpu_s is not None and meter.beside_s:
+        yield Row(what, "server CPU / endpoint CPU", meter.cpu_s / meter.beside_s, "×")
+
+
 @dataclass(frozen=True, slots=True)
 class Streams:
     """Streams that passed their checks, and what they took."""
@@ -32,12 +38,18 @@ class Streams:
         return sum(timing.tokens for timing in self.timings)
 
     def cpu(self, target: Target | None = None, peer: str = "", who: str = "server") -> Iterator[Row]:
-        """CPU per token, where the process is known."""
+        """CPU per token, where the process is known, and how many times the endpoint's that is."""
         if self.meter.cpu_s is None:
             return
         note = f"{self.meter.cpu_s:.2f} s CPU in {self.meter.wall_s:.2f} s, {self.tokens:,} tokens"
         value = 1e6 * self.meter.cpu_s / self.tokens
         yield Row(self.what, f"{who} CPU per token", value, "µs", target, peer, note)
+        yield from beside_endpoint(self.what, self.meter)
+
+    def cpu_of_each(self, target: Target | None = None) -> Iterator[Row]:
+        """CPU per stream, where the process is known."""
+        if self.meter.cpu_s is not None:
+            yield Row(self.what, "server CPU per turn", 1000 * self.meter.cpu_s / len(self.timings), "ms", target)
 
     def first_event(self, target: Target | None = None, peer: str = "") -> Row:
         return latency(self.what, "first event", [one.first_event_s for one in self.timings], target, peer=peer)

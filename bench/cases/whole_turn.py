@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from bench.cases.streaming import WARM_UP, crowd
+from bench.cases.streaming import WARM_UP, beside_endpoint, crowd
 from bench.client import at_a_time
 from bench.figures import Row, latency
 from bench.stage import Stage
@@ -24,3 +24,5 @@ async def rows(stage: Stage) -> AsyncIterator[Row]:
     yield latency(what, "whole answer", seconds, peer="501")
     if meter.cpu_s is not None:
         yield Row(what, "server CPU per turn", 1000 * meter.cpu_s / count, "ms")
+    for row in beside_endpoint(what, meter):
+        yield row

@@ -13,9 +13,11 @@ from bench.figures import Row, Target
 from bench.server import Store
 from bench.stage import Stage
 
-MODEL, GROUP = "scripted/fast", "builtin::demo"
+MODEL = "scripted/fast"
+FUNCTIONS = {"TOOL_FUNCTIONS": '{"words": ["string:capwords"]}'}
+"""A function that takes no time: the tools of the demo take some, in which turns look for budgets once a second."""
 ROUNDS = 8
-CALL = 'call get_weather {"city": "Rome"}\nthen\n'
+CALL = 'call capwords {"s": "blue kettle"}\nthen\n'
 SAYS = "say It is sunny there."
 MOST = Target(1)
 _COMMITS = re.compile(r"^\w+_writer_commit_seconds_count (\S+)$", re.M)
@@ -24,9 +26,9 @@ _COMMITS = re.compile(r"^\w+_writer_commit_seconds_count (\S+)$", re.M)
 async def rows(stage: Stage) -> AsyncIterator[Row]:
     own, count = stage.own(), stage.size(50, 5)
     for engine, on_postgresql in (("SQLite", False), ("PostgreSQL", True)):
-        async with own.serve(Store(f"write-ahead-{engine}", on_postgresql)) as server:
+        async with own.serve(Store(f"write-ahead-{engine}", on_postgresql), settings=FUNCTIONS) as server:
             api = Api(stage.api.http, server.base)
-            config = {"model": MODEL, "instructions": "", "toolgroups": [GROUP]}
+            config = {"model": MODEL, "instructions": "", "toolgroups": ["words"]}
             agent = str((await api.ask("POST", api.agents, {"agent_config": config}))["agent_id"])
             plain = await _commits(api, agent, SAYS, count, steps=1)
             with_tools = await _commits(api, agent, CALL * ROUNDS + SAYS, count, steps=2 * ROUNDS + 1)

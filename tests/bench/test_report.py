@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.figures import Row, Spread, Target, latency, number, spread
-from bench.report import Report, replace_table
+from bench.figures import CPU_SHARE, Row, Spread, Target, latency, number, spread
+from bench.report import Report, merged, replace_table
 
 
 def report(*rows: Row, fdatasync_ms: float = 0.5) -> Report:
@@ -33,6 +33,18 @@ def test_it_marks_what_is_missed() -> None:
     assert "0.50 met" in text
     assert next(line for line in text.splitlines() if "MISSED" in line).startswith("| sockets | lost")
     assert "1,234 per s" in text
+
+
+def test_it_says_what_it_would_be_where_the_target_was_set() -> None:
+    slow = report(
+        Row("turn", "whole stream", 14.0, "ms", Target(6, commits=4, set_at=0.63), slowness=1.26),
+        Row("spans", "kept", 126.0, "µs a span", Target(100), slowness=1.26),
+        Row("lists", "server CPU", 60.0, CPU_SHARE, Target(30, set_at=0.63), slowness=1.26),
+        Row("idle", "memory", 126.0, "MB", Target(126), slowness=1.26),
+    )
+
+    assert [slow.there(row) for row in slow.rows] == pytest.approx([8.0, 100.0, 30.0, 126.0])
+    assert slow.met_there() == 4
 
 
 def test_it_takes_the_middle_and_the_end_of_what_it_measured() -> None:
@@ -73,3 +85,13 @@ def test_it_does_not_touch_a_page_without_marks(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no place"):
         replace_table(page, "| new |")
     assert page.read_text() == "# Before\n"
+
+
+def test_it_merges_rounds_into_their_medians() -> None:
+    rounds = [report(Row("turn", "first event", value, "ms", note="n = 9")) for value in (3.0, 9.0, 4.0)]
+    rounds[1].failed["turns"] = "cut"
+
+    whole = merged(rounds)
+
+    assert whole.rows == [Row("turn", "first event", 4.0, "ms", note="n = 9; 3 rounds, 3 to 9")]
+    assert whole.failed == {"turns": "cut"}

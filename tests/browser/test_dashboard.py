@@ -14,12 +14,15 @@ from tests.support.live.caller import Caller, Talk, script, tool
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 Open = Callable[..., Page]
+WITH_NUMBERS = "/?period=30d&numbers=1"
+"""The page with its numbers, also where counting them takes long; without this a browser without scripts then gets a
+link to them."""
 TITLES = ["Turns by outcome", "Failure rate", "Duration", "Tokens", "Cost by model"]
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
 def test_it_shows_the_period_and_leads_to_its_turns(open_page: Open, scripts: bool) -> None:
-    page = open_page("/?period=30d", java_script_enabled=scripts)
+    page = open_page(WITH_NUMBERS, java_script_enabled=scripts)
     expect(page.locator(".chart h3")).to_have_text(TITLES)
     turns = page.locator(".figures a").first
     count = turns.inner_text()
@@ -30,7 +33,7 @@ def test_it_shows_the_period_and_leads_to_its_turns(open_page: Open, scripts: bo
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
 def test_a_chart_opens_as_a_table_of_links(open_page: Open, scripts: bool) -> None:
-    page = open_page("/?period=30d", java_script_enabled=scripts)
+    page = open_page(WITH_NUMBERS, java_script_enabled=scripts)
     chart = page.locator(".chart").first
     chart.get_by_text("As a table").click()
     cell = chart.locator("td a").first
