@@ -19,8 +19,9 @@ from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import turn_log
 from agents.query.parser import read
 from agents.server.socket import fragments as shown
-from agents.server.socket.fragments import ListFormat
+from agents.server.socket import lists
 from agents.server.socket.guard import language_of
+from agents.server.socket.lists import ListFormat
 from agents.uikit import elements as marks
 from agents.uikit import format
 from tests.conftest import Clock
@@ -288,10 +289,10 @@ def test_the_api_speaks_english_to_everyone(client: Client, db: None, path: str,
 
 def test_live_rows_are_in_the_language_of_their_page(rows: list[TurnRow]) -> None:
     query = read("", now_us=ids.now_us())
-    english, german = (shown.rows(rows, ListFormat("turns", True, each), query)[1]["html"] for each in ("", "de"))
+    english, german = (lists.formatted(rows, ListFormat("turns", True, each), query)[1]["html"] for each in ("", "de"))
     assert "failed</span>" in english
     assert "gescheitert</span>" in german
-    assert shown.rows(rows, ListFormat("turns", False), query)[1]["row"]
+    assert lists.formatted(rows, ListFormat("turns", False), query)[1]["row"]
     assert translation.get_language() == "en"
 
 

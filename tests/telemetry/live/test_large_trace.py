@@ -1,12 +1,11 @@
 """A trace of a hundred thousand spans, of two services whose clocks are an hour apart: it becomes a turn, and others
-wait for nothing meanwhile."""
+are answered meanwhile. How long they wait is a row of `bench/` (``large-things``)."""
 
 from __future__ import annotations
 
 import gzip
 import http.client
 import json
-import time
 from functools import partial
 from typing import Any
 
@@ -19,8 +18,6 @@ from tests.telemetry.reading import reports
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(300)]
 SPANS, OF_A_REPORT = 100_000, 4_000
 LONGEST_S = 240.0
-ANSWER_S = 3.0
-"""The longest that somebody else's question may take, on a machine that is busy with the tests besides."""
 
 
 def send(server: ServerProcess, *spans: Any, host: str = "here") -> int:
@@ -57,13 +54,11 @@ def test_a_hundred_thousand_spans_are_one_turn(own_server: ServerProcess) -> Non
         eventually(partial(is_taken, own_server, spans), within_s=60)
     assert send(own_server, root()) == 200
     assert send(own_server, *reports.turn(8, "And me?")) == 200
-    waits: list[float] = []
 
     def rows() -> list[Any]:
-        began = time.monotonic()
-        found = caller.get("/v1/logs/turns?order=asc").json["data"]
-        waits.append(time.monotonic() - began)
-        return list(found)
+        answer = caller.get("/v1/logs/turns?order=asc")
+        assert answer.status == 200
+        return list(answer.json["data"])
 
     def is_stored() -> bool:
         return any(row["agent_name"] == "long" and row["counts"]["steps"] == SPANS - 1 for row in rows())
@@ -72,6 +67,5 @@ def test_a_hundred_thousand_spans_are_one_turn(own_server: ServerProcess) -> Non
     eventually(is_stored, within_s=LONGEST_S, every_s=0.5)  # looks take the server's time
     [turn] = [row for row in rows() if row["agent_name"] == "long"]
     assert (turn["status"], turn["duration_ms"], turn["counts"]["errors"]) == ("completed", 800_000.0, 0)
-    assert max(waits) < ANSWER_S
     for path in (f"/turns/{turn['id']}/", f"/turns/{turn['id']}/?view=raw", "/logs/"):
         assert caller.get(path).status == 200
