@@ -31,17 +31,20 @@ class TelemetryBackground(background.BackgroundWork):
         if self._exporter is not None:
             self._exporter.start()
         if role.ingests:
-            await read(import_queue.resume, self.service.runner)
+            await self._go_on_with_imports()
 
     async def recover(self) -> None:
         if leader.leads:
             await read(timeouts.end_quiet_turns, ids.now_us())
         if self.service.runner.role.ingests and not self.service.runner.draining:
-            await read(import_queue.resume, self.service.runner)
+            await self._go_on_with_imports()
+
+    async def _go_on_with_imports(self) -> None:
+        await read(import_queue.resume, self.service.runner)
+        await read(import_files.delete_unneeded, ids.now_us())
 
     async def expire(self) -> int:
-        deleted = await read(unmatched.expire, ids.now_us() - settings.UNMATCHED_DAYS * DAY_US)
-        return deleted + await read(import_files.delete_abandoned, ids.now_us())
+        return await read(unmatched.expire, ids.now_us() - settings.UNMATCHED_DAYS * DAY_US)
 
     async def stop(self) -> None:
         if self._exporter is not None:

@@ -33,7 +33,7 @@ def store(key: int, files: Sequence[BinaryIO]) -> None:
             for position, data in enumerate(iter(partial(file.read, BLOCK_BYTES), b"")):
                 writer.write(partial(_ADD.execute, ids.new_key(), key, number, position, data))
     except BaseException:
-        with suppress(DatabaseError):  # `delete_abandoned` does it later
+        with suppress(DatabaseError):  # `delete_unneeded` does it later
             delete(key)
         raise
 
@@ -61,12 +61,16 @@ def delete(key: int) -> None:
         writer.write(partial(ImportBlock.objects.filter(pk__in=keys)._raw_delete, "default"))
 
 
-def delete_abandoned(now_us: int) -> int:
-    """Delete the files that no import needs: of uploads that broke off, and of those that are over; returns of how
-    many imports."""
-    needed = Import.objects.unscoped("retention").filter(state__in=OPEN_STATES, owner__isnull=False)
-    keys = ImportBlock.objects.exclude(import_id__in=needed.values("pk")).values_list("import_id", flat=True)
-    abandoned = [key for key in keys.distinct() if ids.key_time_us(key) < now_us - ABANDONED_AFTER_US]
-    for key in abandoned:
+def delete_unneeded(now_us: int) -> int:
+    """Delete the files that no import needs, and return of how many imports: at once of those that are over, whose
+    process was killed before it did so; of uploads that broke off, whose import might still come, after an hour."""
+    keys = set(ImportBlock.objects.values_list("import_id", flat=True).distinct())
+    owned = Import.objects.unscoped("retention").filter(pk__in=keys, owner__isnull=False)
+    states = dict(owned.values_list("pk", "state"))
+    oldest = now_us - ABANDONED_AFTER_US
+    unneeded = [
+        key for key in keys if (states[key] not in OPEN_STATES if key in states else ids.key_time_us(key) < oldest)
+    ]
+    for key in unneeded:
         delete(key)
-    return len(abandoned)
+    return len(unneeded)

@@ -228,11 +228,20 @@ def test_what_nobody_asked_for_any_more_is_dropped(clock: Clock, monkeypatch: py
     accepted_and_left(monkeypatch, spans(1))
     accepted_and_left(monkeypatch, spans(2))
     Import.objects.unscoped("test").order_by("-pk")[0].delete()
-    assert import_files.delete_abandoned(clock.now_us) == 0
+    assert import_files.delete_unneeded(clock.now_us) == 0
     clock.pass_s(3601)
-    assert import_files.delete_abandoned(clock.now_us) == 1
+    assert import_files.delete_unneeded(clock.now_us) == 1
     assert ImportBlock.objects.count() == 1
     assert resume() == 1
+
+
+def test_files_go_whose_process_was_killed_after_their_import(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended, waits = accepted_and_left(monkeypatch, spans(1)), accepted_and_left(monkeypatch, spans(2))
+    Import.objects.unscoped("test").filter(pk=ids.parse(ids.Kind.IMPORT, ended)).update(state=ImportState.COMPLETED)
+    assert import_files.delete_unneeded(clock.now_us) == 1
+    assert ImportBlock.objects.count() == 1
+    assert resume() == 1
+    assert (state_of(ended), state_of(waits)) == ("completed", "completed")
 
 
 def test_nothing_stays_of_an_upload_that_broke_off() -> None:
