@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 from channels.testing import WebsocketCommunicator
-from django.db import connection
+from django.db import ProgrammingError, connection
 
 from agents.base import ids, reading
 from agents.base.models.changes import ChangeKind
@@ -33,6 +33,7 @@ TICK_S = 3600.0
 @pytest.fixture(autouse=True)
 def _slow_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topics, "LIST_TICK_S", TICK_S)
+    monkeypatch.setattr(topics, "MAX_LIST_PAUSE_S", 4 * TICK_S)
     monkeypatch.setattr(topics, "ADVANCE_INTERVAL_S", 1e9)
 
 
@@ -43,13 +44,16 @@ def turns(django_db_setup: None, django_db_blocker: Any) -> Iterator[list[Record
 
 
 class Statements:
-    """Counts the statements of the threads that read for the loop."""
+    """Counts the statements of the threads that read for the loop, and has them fail where it is told to."""
 
     def __init__(self) -> None:
         self.count = 0
+        self.fail = False
 
     def __call__(self, go: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
         self.count += 1
+        if self.fail:
+            raise ProgrammingError("no such column")
         return go(sql, params, many, context)
 
     async def watch(self) -> None:
@@ -88,6 +92,13 @@ class OpenList:
         """Return the events of the next message: the type and the id of each."""
         frame = await self._ws.receive_json_from(timeout=PATIENCE_S)
         return [(event["type"], event["id"]) for event in frame["events"]]
+
+    async def tries_after(self, ticks: int) -> bool:
+        """Tell whether the list is read after some ticks."""
+        before = self.statements.count
+        self.pass_s(ticks * TICK_S)
+        await self.settle()
+        return self.statements.count > before
 
     async def settle(self) -> None:
         """Wait until all that has to be read by now has been read."""
@@ -166,5 +177,28 @@ def test_nothing_is_looked_up_where_nothing_changes(turns: list[Recorded]) -> No
                 hub.notify(LATER, [(ChangeKind.AGENT, ids.new_key())])
                 await one.settle()
             assert one.statements.count == 0
+
+    async_to_sync(flow)()
+
+
+def test_a_list_that_cannot_be_read_is_tried_less_and_less_often(turns: list[Recorded]) -> None:
+    """It once was tried twenty times a second, with a traceback each time."""
+    first, second, third = turns
+
+    async def flow() -> None:
+        async with open_list() as one:
+            one.statements.fail = True
+            changed(first)
+            tried_after = [await one.tries_after(ticks) for ticks in (0, 1, 1, 3, 1, 3, 1)]
+            assert tried_after == [True, False, True, False, True, False, True]
+
+            one.statements.fail = False
+            one.pass_s(4 * TICK_S)
+            assert await one.hear() == [row_of(first)]
+            for turn in (second, third):
+                one.pass_s(TICK_S)
+                await one.settle()
+                changed(turn)
+                assert await one.hear() == [row_of(turn)]
 
     async_to_sync(flow)()

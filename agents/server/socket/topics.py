@@ -49,6 +49,8 @@ log = logging.getLogger(__name__)
 
 TICK_S = 0.04
 LIST_TICK_S = 0.05
+MAX_LIST_PAUSE_S = 5.0
+"""The longest pause after which a list is tried again that cannot be read: each failure doubles it."""
 ADVANCE_INTERVAL_S = 60.0
 """Interval in which a list's cursor advances without events, whether or not others changed something."""
 MAX_PACKETS = 64
@@ -228,12 +230,14 @@ class _ListWatch:
             self._is_behind.set()
 
     async def _run(self) -> None:
+        pause_s = LIST_TICK_S
         while True:
             await self._is_behind.wait()
-            await self._read_changes()
+            is_read = await self._read_changes()
+            pause_s = LIST_TICK_S if is_read else min(2 * pause_s, MAX_LIST_PAUSE_S)
             if not self._changed:
                 self._is_behind.clear()
-            await asyncio.sleep(LIST_TICK_S)
+            await asyncio.sleep(pause_s)
 
     async def _advance(self) -> None:
         """Advance the readers' cursors over changes that the list does not show. Each time it goes to the number
@@ -248,20 +252,22 @@ class _ListWatch:
         self.packet_count += 1
         self._readers.wake()
 
-    async def _read_changes(self) -> None:
+    async def _read_changes(self) -> bool:
+        """Read what has changed for the readers; false where that failed, and is to be tried again."""
         records, self._changed = list(self._changed), {}
         newest, cursor = self._newest, self._cursor
         self.read_count += 1
         try:
             events = await read(list_events, self.actor, self.query, records, self.form, frozenset(self._sent))
-        except Exception:  # the list is behind, not over: the next tick reads these records again
+        except Exception:  # the list is behind, not over: these records are read again
             log.exception("query=%s: a live list could not be read", self.query.text)
             self._changed = {**dict.fromkeys(records), **self._changed}
-            return
+            return False
         self._read_cursor = cursor
         if events:  # else nobody learns that others changed something
             self.track(event["id"] for event in events if event["type"] == "row")
             self._put(newest, cursor, list_packet("events", events, feed_cursor.at(self.actor, cursor)))
+        return True
 
     def track(self, public_ids: Iterable[str]) -> None:
         """Track rows as being on the page, so that it gets ``gone`` for them."""
