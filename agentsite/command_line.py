@@ -98,6 +98,8 @@ def _run_command(program: str, arguments: list[str], data_folder: Callable[[], s
         execute_from_command_line([program, *arguments])
     except ImproperlyConfigured as error:
         sys.exit(f"Cannot start: {error}")
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
 
 
 def _read_env_file(arguments: list[str]) -> list[str]:

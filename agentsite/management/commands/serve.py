@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import resource
+import signal
 import socket
 import sqlite3
 import sys
@@ -35,6 +36,8 @@ from agentsite import data_versions, sqlite, staticfiles
 log = logging.getLogger(__name__)
 
 MAX_DESCRIPTORS = 65_536
+PR_SET_PDEATHSIG = 1
+"""Linux's number for: send me a signal when my parent ends."""
 OLDEST_GRPCIO = (1, 84)
 """Before it, a packed message was unpacked whole, and measured after that: a few kilobytes could fill the memory."""
 ONLY_HELP = (
@@ -257,17 +260,22 @@ def refuse_other_secret() -> None:
 
 
 def run_in_child(work: Callable[[], None]) -> None:
-    """Do work of the start in a forked child where the system can (Linux), so that its memory is freed with it.
+    """Do work of the start in a forked child where the system can (Linux), so that its memory is freed with it. The
+    child ends with this process, however that ends.
 
     This process must not have started a thread or opened the database before. Raises SystemExit if the work fails."""
     if sys.platform != "linux":
         return work()
+    parent = os.getpid()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the child ignores it
     child = os.fork()
     if child:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         return sys.exit(status) if status else None
     status = 1
     try:
+        _end_with(parent)
         work()
         status = 0
     except CommandError as error:
@@ -278,6 +286,15 @@ def run_in_child(work: Callable[[], None]) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
+
+
+def _end_with(parent: int) -> None:
+    """Let this process be ended once its parent is gone. Of what ends both, such as Ctrl-C, the parent alone speaks."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def raise_descriptor_limit() -> None:

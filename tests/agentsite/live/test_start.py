@@ -4,12 +4,13 @@ they say why and end."""
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -17,7 +18,7 @@ import pytest
 
 from tests import ROOT
 from tests.support.live.caller import Caller
-from tests.support.live.process import ServerProcess, database
+from tests.support.live.process import ServerProcess, database, eventually
 
 pytestmark = pytest.mark.server
 
@@ -50,6 +51,34 @@ def new_servers(folder: Path, count: int, *, demo: bool = False, **environment: 
             servers.append(ServerProcess(home, {**where, **own, **environment}, demo=demo))
             stack.callback(servers[-1].kill)
         yield servers
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a start has no child")
+@pytest.mark.parametrize("how", ["end", "interrupt", "kill"])
+def test_a_start_that_is_ended_leaves_no_process(tmp_path: Path, how: str) -> None:
+    """Its child, which makes tables and files, once went on to its end, and held the port."""
+    with new_servers(tmp_path, 1) as [server]:
+        line, pipe = [sys.executable, "manage.py", "serve", "--port", "0"], subprocess.PIPE
+        starting = subprocess.Popen(
+            line, cwd=ROOT, env=server.environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+        )
+        eventually(lambda: has_child(starting.pid))
+        if how == "interrupt":
+            os.killpg(starting.pid, signal.SIGINT)  # as Ctrl-C does
+        else:
+            starting.send_signal(signal.SIGTERM if how == "end" else signal.SIGKILL)
+        printed = starting.communicate(timeout=60)  # all of it: until no process holds the pipes
+        assert printed == ("", "")
+        assert starting.returncode == {"end": -signal.SIGTERM, "interrupt": 130, "kill": -signal.SIGKILL}[how]
+        assert not (Path(server.environment["DATA_DIR"]) / "static" / "stamp.txt").exists()
+
+
+def has_child(pid: int) -> bool:
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has just ended
+            if stat.read_text().rpartition(")")[2].split()[1] == str(pid):
+                return True
+    return False
 
 
 @pytest.mark.skipif(not os.environ.get("TEST_DATABASE_URL"), reason="a SQLite file has one server")
