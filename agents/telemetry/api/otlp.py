@@ -9,17 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
 from agents.base.access import Actor
+from agents.base.api import request_bodies
 from agents.base.api.authentication import actor_of_sender
 from agents.base.api.negotiation import for_caller, json_response
 from agents.base.api.views import ApiView
 from agents.base.errors import AgentsError, InvalidRequest, NotFound, TooLarge, UnsupportedMedia
-from agents.telemetry.api import intake, request_bodies
+from agents.telemetry.api import intake
 from agents.telemetry.reading import otlp, otlp_responses
 from agents.telemetry.reading.decoding import Decoded
 from agents.telemetry.reading.otlp_responses import OtlpEncoding, OtlpSignal
@@ -57,13 +59,17 @@ class ReportView(ApiView):
         path = f"/{route.route}" if route is not None else self.request._request.path
         intake.count_refusal(getattr(self, "actor", None), path, error)
 
+    @property
+    def raw(self) -> bytes:
+        return request_bodies.read(self.request._request, settings.MAX_OTLP_MB)
+
     def json(self) -> Any:
         """The body as JSON. Raises InvalidRequest, TooLarge, UnsupportedMedia."""
         request = self.request._request
         if request.content_type != JSON:
             kind = (request.content_type or "absent")[:80]
             raise UnsupportedMedia(f"Content-Type must be {JSON}, not {kind}.")
-        return as_json(request_bodies.read(request))
+        return as_json(self.raw)
 
     def store(self, decoded: Decoded) -> None:
         """Store the decoded spans."""
@@ -91,7 +97,7 @@ class OtlpView(ReportView):
         if request.content_type not in (JSON, PROTOBUF):
             kind = (request.content_type or "absent")[:80]
             raise UnsupportedMedia(f"Content-Type must be {PROTOBUF} or {JSON}, not {kind}.")
-        body = request_bodies.read(request)
+        body = self.raw
         from_protobuf, from_json = otlp.READERS[self.signal]
         if request.content_type == PROTOBUF:
             return from_protobuf(body)

@@ -11,7 +11,6 @@ from rest_framework.request import Request
 from agents.base.api.negotiation import json_response
 from agents.base.api.views import no_content
 from agents.base.errors import UnsupportedMedia
-from agents.telemetry.api import request_bodies
 from agents.telemetry.api.otlp import ReportView
 from agents.telemetry.reading import langsmith, openai_agents
 from agents.telemetry.reading.decoding import Decoded
@@ -65,7 +64,7 @@ class LangSmithMultipart(_LangSmithRunsView):
         kind = request._request.headers.get("Content-Type", "")
         if not kind.lower().startswith("multipart/form-data"):
             raise UnsupportedMedia(f"Content-Type must be multipart/form-data, not {kind[:80] or 'absent'}.")
-        body = request_bodies.read(request._request)
+        body = self.raw
         return self.accept(langsmith.from_multipart(body, kind))
 
 

@@ -1,4 +1,4 @@
-"""Reads the bodies of telemetry requests: decompressed in chunks under a cap, so that a bomb costs no more than it."""
+"""Reads the bodies of requests: decompressed in chunks under a cap, so that a bomb costs no more than it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 import zstandard
-from django.conf import settings
 from django.http import HttpRequest
 
 from agents.base.errors import InvalidRequest, TooLarge, UnsupportedMedia
@@ -22,19 +21,19 @@ ZSTD_SLICE = 256
 MAX_STREAMS = 1_000
 
 
-def read(request: HttpRequest) -> bytes:
+def read(request: HttpRequest, max_mb: int) -> bytes:
     """Read a request's body, decompressed by its Content-Encoding. Raises TooLarge, UnsupportedMedia, InvalidRequest.
     It is read in chunks: `request.body` has another limit, and none for the decompressed size."""
     encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
     unpack = _UNPACKERS.get(encoding)
     if unpack is None:
         raise UnsupportedMedia(f"Content-Encoding must be gzip, deflate or zstd, not {encoding[:40]}.")
-    cap = settings.MAX_OTLP_MB * 2**20
+    cap = max_mb * 2**20
     body = bytearray()
     for chunk in unpack(_chunks(request)):
         body += chunk
         if len(body) > cap:
-            raise TooLarge(f"The body is larger than {settings.MAX_OTLP_MB} MiB when it is unpacked.")
+            raise TooLarge(f"The body is larger than {max_mb} MiB when it is unpacked.")
     return bytes(body)
 
 
