@@ -23,6 +23,8 @@ def read_form(request: HttpRequest) -> tuple[Any, Any]:
     """Return the fields and the files of a form. Raises UnsupportedMedia, TooLarge, InvalidRequest."""
     if request.content_type != FORM:
         raise UnsupportedMedia(f"Content-Type must be {FORM}, not {(request.content_type or '')[:80] or 'absent'}.")
+    if request.headers.get("Content-Encoding", "identity").strip().lower() not in {"", "identity"}:
+        raise UnsupportedMedia("A form with files is read as it is, without Content-Encoding.")
     return _parsed(request)
 
 

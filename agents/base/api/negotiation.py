@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 import msgspec
+from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -20,7 +21,7 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import JSONParser
 from rest_framework.renderers import JSONRenderer
 
-from agents.base.api import large_answers
+from agents.base.api import large_answers, request_bodies
 from agents.base.api.error_bodies import error_json
 from agents.base.errors import AgentsError, InvalidRequest, NotFound, TooLarge, UnsupportedMedia, type_of
 from agents.base.store import failures
@@ -96,7 +97,7 @@ def _from_drf(error: exceptions.APIException) -> AgentsError:
 def read_json(request: HttpRequest) -> Any:
     """Decode the JSON of a request's body; an empty body is an empty object. Raises InvalidRequest,
     TooLarge, UnsupportedMedia. NUL characters, which PostgreSQL cannot store, become U+2400."""
-    body = _bytes(request)
+    body = content_of(request)
     if not body:
         return {}
     kind = request.content_type or ""
@@ -117,7 +118,10 @@ def decode_json(body: bytes) -> Any:
     return value
 
 
-def _bytes(request: HttpRequest) -> bytes:
+def content_of(request: HttpRequest) -> bytes:
+    """Return a request's body, unpacked where it is packed. Raises InvalidRequest, TooLarge, UnsupportedMedia."""
+    if "HTTP_CONTENT_ENCODING" in request.META and not hasattr(request, "_body"):
+        request._body = request_bodies.read(request, settings.MAX_BODY_MB)  # where Django keeps what it has read
     try:
         return request.body
     except RequestDataTooBig as error:  # where another server than ours has let it through

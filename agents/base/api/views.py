@@ -85,7 +85,8 @@ class ApiView(APIView):
 
     @property
     def raw(self) -> bytes:
-        return self.request._request.body
+        """The request's body, unpacked. Raises InvalidRequest, TooLarge, UnsupportedMedia."""
+        return negotiation.content_of(self.request._request)
 
 
 def answer(value: BaseModel, status: int = 200) -> HttpResponseBase:
