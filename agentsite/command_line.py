@@ -82,6 +82,8 @@ def _run_command(program: str, arguments: list[str], data_folder: Callable[[], s
         os.environ["DATA_DIR"] = data_folder()
     if is_serving:
         memory.use_system_allocator()
+        # until the server has its own: the first process of a container gets no signal that it does not handle
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     # what is imported before would be imported once more: a server's process begins anew there
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line

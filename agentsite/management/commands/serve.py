@@ -36,6 +36,8 @@ from agentsite import data_versions, sqlite, staticfiles
 log = logging.getLogger(__name__)
 
 MAX_DESCRIPTORS = 65_536
+ENDING = {signal.SIGINT, signal.SIGTERM}
+"""Signals that ask a process to end."""
 PR_SET_PDEATHSIG = 1
 """Linux's number for: send me a signal when my parent ends."""
 OLDEST_GRPCIO = (1, 84)
@@ -267,10 +269,10 @@ def run_in_child(work: Callable[[], None]) -> None:
     if sys.platform != "linux":
         return work()
     parent = os.getpid()
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the child ignores it
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # until the child has its own ways
     child = os.fork()
     if child:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         return sys.exit(status) if status else None
     status = 1
@@ -291,7 +293,8 @@ def run_in_child(work: Callable[[], None]) -> None:
 def _end_with(parent: int) -> None:
     """Let this process be ended once its parent is gone. Of what ends both, such as Ctrl-C, the parent alone speaks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGTERM)
