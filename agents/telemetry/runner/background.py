@@ -44,6 +44,7 @@ class TelemetryBackground(background.BackgroundWork):
         await read(import_files.delete_unneeded, ids.now_us())
 
     async def expire(self) -> int:
+        await read(timeouts.end_unanswered_turns, ids.now_us())
         return await read(unmatched.expire, ids.now_us() - settings.UNMATCHED_DAYS * DAY_US)
 
     async def stop(self) -> None:

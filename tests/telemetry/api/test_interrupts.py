@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from agents.base.timestamps import to_us
+from agents.telemetry.store.external import timeouts
 from tests.support.inprocess import collect_static
 from tests.telemetry.reading import captures
 
 pytestmark = pytest.mark.usefixtures("_served", "_quiet")
+DAY_US = 86_400_000_000
 QUESTION = "Shall I book the flight?"
 
 
@@ -51,6 +55,24 @@ def test_a_turn_waits_until_its_thread_goes_on(client: Client) -> None:
     assert after["session_id"] == turn["session_id"]
     report(client, name, 0, 1, 2)
     assert [row["status"] for row in turns(client)] == ["completed", "completed"]
+
+
+def test_a_turn_that_nobody_answers_waits_as_long_as_ours_do(client: Client, settings: Any) -> None:
+    """It once waited for ever, and was counted as waiting wherever that is counted."""
+    settings.AWAIT_DAYS = 2
+    name = "openinference_langgraph__interrupt"
+    report(client, name, 0, 1, 2)
+    [turn] = turns(client)
+    late_us = to_us(datetime.fromisoformat(turn["completed_at"])) + 2 * DAY_US
+    assert timeouts.end_unanswered_turns(late_us - 1) == 0
+    assert timeouts.end_unanswered_turns(late_us + 1) == 1
+    [ended] = turns(client)
+    assert (ended["status"], ended["stop_reason"]) == ("cancelled", "no answer was reported")
+    assert (ended["output_preview"], turns(client, "status:awaiting_input")) == (QUESTION, [])
+    assert {step["status"] for step in ended["steps"]} == {step["status"] for step in turn["steps"]}
+    report(client, name, 3, 4)
+    before, after = turns(client)
+    assert (before["status"], before["stop_reason"], after["status"]) == ("completed", turn["stop_reason"], "completed")
 
 
 @pytest.mark.parametrize("order", [(3, 4, 0, 1, 2), (0, 1, 3, 4, 2), (0, 1, 2, 3, 4)])
