@@ -46,13 +46,13 @@ def test_claude_code_live_and_from_its_file(me: Actor, make_user: Callable[..., 
     live, file = captures.spans("claude_code__two-turns"), captures.session_spans("claude_code")
     send(me, live)
     only_live = turns()
-    ids = list(Turn.objects.unscoped("test").values_list("pk", flat=True))
+    ids = list(Turn.objects.unscoped("test").order_by("pk").values_list("pk", flat=True))
     send(me, file)
     both = turns()
     for name in ("source", "input_tokens", "output_tokens", "cost_nano", "session__name", "agent__name"):
         assert [turn[name] for turn in both] == [turn[name] for turn in only_live], name
     assert [turn["body__output_preview"] for turn in both] == ["Done. The tool answered.", "Hello from the fake model."]
-    assert list(Turn.objects.unscoped("test").values_list("pk", flat=True)) == ids
+    assert list(Turn.objects.unscoped("test").order_by("pk").values_list("pk", flat=True)) == ids
     delete_turns(ids)
     others, other = [*live, *file], make_user("somebody else")
     random.Random(seed).shuffle(others)
