@@ -12,6 +12,7 @@ const MOST = 8;
 const PAUSE_MS = 120;
 let options = fields;
 let asked = 0;
+let round = 0; // of values that are asked for; those of an earlier one come too late
 const WORD = /(?:^|[\s(])-?([^\s()"]*)$/;
 let chosen = null;
 
@@ -25,7 +26,7 @@ const hasPaths = (begun) => fields.some(({ dataset: { insert } }) => insert.ends
 
 function suggest() {
   const begun = word();
-  clearTimeout(asked);
+  forget();
   if (begun.includes(":") || hasPaths(begun)) asked = setTimeout(fetchValues, PAUSE_MS, begun);
   else if (!input.value.trim()) offer(earlier(), "");
   else offer(fields, begun.toLowerCase());
@@ -74,8 +75,9 @@ if (input.value.trim() && !input.hasAttribute("aria-invalid")) remember(input.va
 
 async function fetchValues(begun) {
   const url = `${list.dataset.suggestions}&word=${encodeURIComponent(begun)}`;
+  const own = round;
   const html = await fetchFragment(url).catch(() => null);
-  if (html === null || word() !== begun || document.activeElement !== input) return;
+  if (html === null || own !== round || word() !== begun) return;
   offer([...nodes(html).querySelectorAll("[role=option]")], "");
 }
 
@@ -98,6 +100,17 @@ function open(isOpen) {
   list.hidden = !isOpen;
   input.setAttribute("aria-expanded", String(isOpen));
   if (!isOpen) choose(null);
+}
+
+/** Ask for no values any more, and take none that are on their way. */
+function forget() {
+  clearTimeout(asked);
+  round += 1;
+}
+
+function close() {
+  forget();
+  open(false);
 }
 
 function choose(option) {
@@ -133,7 +146,7 @@ const KEYS = {
   ArrowUp: () => move(-1),
   Enter: () => chosen && take(chosen),
   Tab: () => take(chosen ?? options.find((option) => !option.hidden)),
-  Escape: () => open(false),
+  Escape: close,
 };
 
 input.setAttribute("role", "combobox");
@@ -142,11 +155,11 @@ input.setAttribute("aria-controls", list.id);
 open(false);
 input.addEventListener("input", suggest);
 input.addEventListener("click", suggest);
-input.addEventListener("blur", () => open(false));
+input.addEventListener("blur", close);
 input.addEventListener("keydown", (event) => {
   if (list.hidden || event.isComposing || event.shiftKey || !(event.key in KEYS)) return;
   // whole queries are taken by choice alone: Tab goes on from an empty bar
-  if (!chosen && (event.key === "Enter" || (event.key === "Tab" && !input.value.trim()))) return open(false);
+  if (!chosen && (event.key === "Enter" || (event.key === "Tab" && !input.value.trim()))) return close();
   event.preventDefault();
   event.stopPropagation();
   KEYS[event.key]();

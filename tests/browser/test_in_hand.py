@@ -141,6 +141,26 @@ def test_values_that_come_late_stay_away_from_a_bar_that_was_left(open_page: Ope
     expect(page.locator("[data-suggestions]")).to_be_hidden()
 
 
+def test_values_that_come_late_stay_away_from_who_closed_them(open_page: Open) -> None:
+    """They opened again under a second Escape, which then closed them and did not leave the bar."""
+    page = open_page("/logs/", **DESK)
+    asked: list[Route] = []
+    page.route("**/logs/complete/**", lambda route: asked.append(route))
+    bar = page.get_by_label("Query", exact=True)
+    bar.press_sequentially("st")
+    expect(page.get_by_role("option").first).to_be_visible()
+    with page.expect_request("**/logs/complete/**"):
+        bar.press_sequentially("atus:")
+    bar.press("Escape")
+    with page.expect_response("**/logs/complete/**"):
+        asked[0].continue_()
+    page.evaluate("() => new Promise((done) => setTimeout(done))")
+    expect(page.get_by_role("option")).to_have_count(0)
+    expect(bar).to_be_focused()
+    bar.press("Escape")
+    expect(bar).not_to_be_focused()
+
+
 def test_a_button_that_copied_says_copy_again(open_page: Open) -> None:
     page = open_page("/keys/", permissions=["clipboard-read", "clipboard-write"])
     page.clock.install()
