@@ -253,7 +253,12 @@ def _fold_awaiting(change: _Changes, event: TurnAwaiting) -> None:
 
 def waits_until(from_us: int, days: int | None = None) -> int:
     """Return the time at which a turn ends that waits for somebody since then (microseconds since 1970)."""
-    return from_us + (days or settings.AWAIT_DAYS) * DAY_US
+    return from_us + longest_wait_us(days)
+
+
+def longest_wait_us(days: int | None = None) -> int:
+    """Return for how long a turn waits for somebody, in microseconds; ``days`` are its own."""
+    return (days or settings.AWAIT_DAYS) * DAY_US
 
 
 def _fold_end(change: _Changes, event: TurnEnded) -> None:

@@ -3,7 +3,6 @@ that wait for an answer as cancelled, until more is reported."""
 
 from __future__ import annotations
 
-from django.conf import settings
 from django.db.models import QuerySet
 
 from agents.base.models.changes import ChangeKind
@@ -12,10 +11,10 @@ from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
 from agents.record.models.choices import EXTERNAL, TurnStatus
 from agents.record.models.turns import Step, Turn
+from agents.record.store import recorder
 from agents.telemetry.store.external import provenance
 from agents.telemetry.store.external.waits import UNANSWERED
 
-DAY_US = 86_400_000_000
 QUIET_US = 600_000_000
 """Ten minutes."""
 MAX_TURNS = 500
@@ -32,7 +31,7 @@ def end_quiet_turns(now_us: int, quiet_us: int = QUIET_US) -> int:
 def end_unanswered_turns(now_us: int) -> int:
     """Cancel the external turns that ended with a question longer ago than our own wait for an answer; returns how
     many."""
-    oldest = to_datetime(now_us - settings.AWAIT_DAYS * DAY_US)
+    oldest = to_datetime(now_us - recorder.longest_wait_us())
     rows = _external(TurnStatus.AWAITING_INPUT).filter(completed_at__lt=oldest)
     keys = list(rows.values_list("pk", flat=True)[:MAX_TURNS])
     return _end(keys, TurnStatus.AWAITING_INPUT, TurnStatus.CANCELLED, UNANSWERED)
