@@ -106,7 +106,10 @@ class BatchReader:
             self._watch()
 
     def stop(self) -> None:
-        """End the process."""
+        """End the process, which nobody has to see to any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         if self._process is not None:
             self._process.close()
             self._process = None
