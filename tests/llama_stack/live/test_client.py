@@ -24,7 +24,7 @@ from llama_stack_client.lib.agents.react.agent import ReActAgent
 
 from tests.support.live.caller import script, user
 from tests.support.live.held_model import HeldModel
-from tests.support.live.library import asking, chunks_of, turn_of
+from tests.support.live.library import asking, chunks_of, opened_client, turn_of
 from tests.support.live.process import ServerProcess
 
 pytestmark = pytest.mark.server
@@ -45,15 +45,8 @@ def get_time(zone: str) -> str:
 @pytest.fixture
 def client(server: ServerProcess) -> Iterator[LlamaStackClient]:
     times_asked.clear()
-    with LlamaStackClient(base_url=server.base) as client:
+    with opened_client(server.base) as client:
         yield client
-        clear_up()
-
-
-def clear_up() -> None:
-    """Collect the streams that the library leaves half read: collected while its connection pool
-    holds its lock, they would wait for themselves."""
-    gc.collect()
 
 
 def make_agent(client: Any, **config: Any) -> Agent:
@@ -265,7 +258,7 @@ def test_a_failed_turn_is_told_with_its_cause(client: LlamaStackClient) -> None:
     with pytest.raises(RuntimeError, match="overloaded"):
         ask(agent, "say This much", "fail 503 overloaded")
 
-    clear_up()
+    gc.collect()  # the stream that the library has left
     [turn] = stored_turns(agent)
     assert turn.steps[0].api_model_response.content == "This much"
     assert ask(agent, "say Again.").output_message.content == "Again."

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from llama_stack_client import BadRequestError, LlamaStackClient
 
-from tests.llama_stack.live.test_client import clear_up, get_time, make_agent
-from tests.support.live.library import turn_of
+from tests.llama_stack.live.test_client import get_time, make_agent
+from tests.support.live.library import opened_client, turn_of
 from tests.support.live.process import ServerProcess
 from tests.support.model_lab import ModelLab
 
@@ -20,9 +20,8 @@ _numbers = itertools.count()
 
 @pytest.fixture
 def client(guarded: ServerProcess) -> Iterator[LlamaStackClient]:
-    with LlamaStackClient(base_url=guarded.base) as client:
+    with opened_client(guarded.base) as client:
         yield client
-        clear_up()
 
 
 def asked(client: LlamaStackClient, lab: ModelLab, **config: Any) -> dict[str, Any]:

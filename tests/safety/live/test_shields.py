@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +19,7 @@ from llama_stack_client.lib.agents.event_logger import EventLogger as AgentEvent
 from llama_stack_client.types.shared_params.completion_message import CompletionMessage
 
 from tests.support.live.caller import Caller, Talk, script, user
-from tests.support.live.library import chunks_of, turn_of
+from tests.support.live.library import chunks_of, opened_client, turn_of
 from tests.support.live.process import ServerProcess
 from tests.support.model_lab import ModelLab
 
@@ -31,9 +30,8 @@ CANNED = "I can't answer that. Can I help with something else?"
 
 @pytest.fixture
 def client(guarded: ServerProcess) -> Iterator[LlamaStackClient]:
-    with LlamaStackClient(base_url=guarded.base, max_retries=0) as client:
+    with opened_client(guarded.base, max_retries=0) as client:
         yield client
-        gc.collect()  # streams that the library leaves half read
 
 
 @pytest.fixture
