@@ -1,5 +1,5 @@
-"""The tests that take longer than half a second each, without the servers that they share with others. They are no part
-of ``make test``, the loop while one works, but of ``make check``, on both databases.
+"""The tests that take longer than `LIMIT_S` each, without the servers that they share with others. They are no part of
+``make test``, the loop while one works, but of ``make check``, on both databases.
 
 ``lengthy.txt`` names them, a test function a line. ``python -m tests.lengthy report.xml`` writes it anew from a report
 of pytest (``--junitxml report.xml -o junit_duration_report=call``) of a machine with nothing else to do; a test that
@@ -18,7 +18,7 @@ import pytest
 from tests import ROOT
 
 LIST = Path(__file__).with_suffix(".txt")
-LIMIT_S = 0.5
+LIMIT_S = 0.4
 OF_THE_LOOP = (
     "tests/docs/test_reference.py",
     "tests/llama_stack/live/test_client.py",
