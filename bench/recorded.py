@@ -75,8 +75,13 @@ def read(path: Path = PATH) -> Recorded:
 
 
 def compared(rows: Iterable[Row], recorded: Recorded, *, whole: bool) -> Iterator[str]:
-    """Sentences: each figure that is more than a tenth worse; how many are not; what cannot be compared, and, when the
-    ``whole`` bench ran, what was not measured any more."""
+    """Sentences: whether another machine was recorded; each figure that is more than a tenth worse; how many are not;
+    what cannot be compared, and, when the ``whole`` bench ran, what was not measured any more."""
+    if recorded.figures and recorded.machine != machine():
+        yield (
+            f"Recorded on another machine ({recorded.machine}, {recorded.at}): between processors ratios differ by a "
+            "third and more, without a change of the code. Compare with what was recorded here, by --record."
+        )
     by_key = {row.key: row for row in rows}
     known = {key: recorded.figures[key] for key in by_key if key in recorded.figures}
     held = {key: figure for key, figure in known.items() if figure.holds}

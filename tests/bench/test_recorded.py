@@ -38,6 +38,16 @@ def test_it_names_a_regression(recorded: Recorded) -> None:
     ]
 
 
+def test_it_says_first_that_another_machine_was_recorded(recorded: Recorded) -> None:
+    """One commit was up to 55 % over its own record on another processor, where the system costs more beside Python."""
+    elsewhere = replace(recorded, machine="an abacus", at="2026-11-29")
+
+    first, *others = told(elsewhere, CPU)
+
+    assert first.startswith("Recorded on another machine (an abacus, 2026-11-29):")
+    assert others == told(recorded, CPU)
+
+
 def test_it_names_the_worst_first(recorded: Recorded) -> None:
     worse, worst = replace(MEMORY, value=120.0), replace(CPU, value=50.0)
 
