@@ -126,7 +126,8 @@ class RequestThreadHandler(ASGIHandler):
         if not is_api(request.path_info):
             return await super().get_response_async(request)
         response = await self._api_chain(request)
-        response._resource_closers.append(request.close)  # type: ignore[attr-defined]  # Django's type has none
+        # as Django's own handler does; its stubs leave the list out
+        response._resource_closers.append(request.close)  # type: ignore[attr-defined]  # see the line above
         if response.status_code >= 400:
             reason = response.reason_phrase
             log_response("%s: %s", reason, request.path, response=cast(HttpResponse, response), request=request)

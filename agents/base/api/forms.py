@@ -14,6 +14,7 @@ from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParserError
 
+from agents.base.api import request_bodies
 from agents.base.errors import InvalidRequest, TooLarge, UnsupportedMedia
 
 FORM = "multipart/form-data"
@@ -23,7 +24,7 @@ def read_form(request: HttpRequest) -> tuple[Any, Any]:
     """Return the fields and the files of a form. Raises UnsupportedMedia, TooLarge, InvalidRequest."""
     if request.content_type != FORM:
         raise UnsupportedMedia(f"Content-Type must be {FORM}, not {(request.content_type or '')[:80] or 'absent'}.")
-    if request.headers.get("Content-Encoding", "identity").strip().lower() not in {"", "identity"}:
+    if request_bodies.encoding_of(request) != "identity":
         raise UnsupportedMedia("A form with files is read as it is, without Content-Encoding.")
     return _parsed(request)
 

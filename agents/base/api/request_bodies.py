@@ -21,10 +21,15 @@ ZSTD_SLICE = 256
 MAX_STREAMS = 1_000
 
 
+def encoding_of(request: HttpRequest) -> str:
+    """Return how a request's body is packed; ``identity`` where it is not."""
+    return request.headers.get("Content-Encoding", "").strip().lower() or "identity"
+
+
 def read(request: HttpRequest, max_mb: int) -> bytes:
     """Read a request's body, decompressed by its Content-Encoding. Raises TooLarge, UnsupportedMedia, InvalidRequest.
     It is read in chunks: `request.body` has another limit, and none for the decompressed size."""
-    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
+    encoding = encoding_of(request)
     unpack = _UNPACKERS.get(encoding)
     if unpack is None:
         raise UnsupportedMedia(f"Content-Encoding must be gzip, deflate or zstd, not {encoding[:40]}.")
@@ -98,7 +103,6 @@ def _bad_encoding(why: Any) -> InvalidRequest:
 
 _UNPACKERS: dict[str, Callable[[Iterator[bytes]], Iterator[bytes]]] = {
     "identity": _plain,
-    "": _plain,
     "gzip": lambda chunks: _inflate(chunks, GZIP),
     "deflate": lambda chunks: _inflate(chunks, ZLIB),
     "zstd": _zstd,

@@ -42,7 +42,7 @@ def _last_frame(error: AgentsError) -> bytes:
 def parts_of(response: StreamingHttpResponse) -> AsyncGenerator[bytes, None]:
     """Return the parts of an asynchronous response, for whoever sends them or wraps them: Django's `streaming_content`
     would pass each through one more generator, of which a stream of tokens would have two. There is no public way."""
-    parts: AsyncGenerator[bytes, None] = response._iterator  # type: ignore[attr-defined]  # private to Django
+    parts: AsyncGenerator[bytes, None] = response._iterator  # type: ignore[attr-defined]  # private to Django, so its stubs have none; see above
     return parts
 
 

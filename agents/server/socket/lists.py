@@ -47,8 +47,7 @@ def _plain_text(value: Any) -> str:
     """Return a fragment (a string marked as HTML) as the plain string that msgspec can encode."""
     if isinstance(value, SafeString):
         return value[:]
-    # what msgspec's hook raises by its contract: there is nothing else to be sent
-    raise NotImplementedError(f"{type(value).__name__} is not sent to browsers")
+    raise TypeError(f"{type(value).__name__} is not sent to browsers")
 
 
 encode = msgspec.json.Encoder(enc_hook=_plain_text).encode

@@ -123,13 +123,13 @@ class SQLiteConnection(DjangosWrapper):
 
     def _start_transaction_under_autocommit(self) -> None:
         if self._is_watched():
-            super()._start_transaction_under_autocommit()  # type: ignore[misc]  # not in django-stubs
+            super()._start_transaction_under_autocommit()  # type: ignore[misc]  # Django's, but not in django-stubs
         else:
             self._run(f"BEGIN {self.transaction_mode or ''}", ())
 
     def _commit(self) -> None:
         if self.connection is None or self._is_watched():
-            super()._commit()  # type: ignore[misc]  # not in django-stubs
+            super()._commit()  # type: ignore[misc]  # Django's, but not in django-stubs
             return
         try:
             self.connection.commit()
@@ -140,7 +140,7 @@ class SQLiteConnection(DjangosWrapper):
     def _set_autocommit(self, autocommit: bool) -> None:
         # sqlite3 runs another COMMIT where it is told what it knows
         if not autocommit or self.connection.isolation_level is not None or self.connection.in_transaction:
-            super()._set_autocommit(autocommit)  # type: ignore[misc]  # not in django-stubs
+            super()._set_autocommit(autocommit)  # type: ignore[misc]  # Django's, but not in django-stubs
 
 
 class _Errors(DatabaseErrorWrapper):
